@@ -36,7 +36,7 @@ def top_of(programs: Programs, path: str) -> str | None:
 
 
 def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
-    """Return the directories outside a linked worktree to which a commit in it writes; empty for a main checkout.
+    """Return the directories outside a linked worktree that a commit in it writes to; () for a main checkout.
 
     Configuration and hooks are not among them. The directory of all branches is, because git rewrites it when it packs
     refs. Empty also where git finds no repository; raise GitRefused when git did not run.
@@ -68,7 +68,10 @@ def committer(git: Git, path: str) -> dict[str, str]:
 
 
 def _top_of_main_checkout(programs: Programs, path: str, own: str, common: str) -> str:
-    """Return the top of the main checkout, given git's own and common directories of the checkout at the path."""
+    """Return the top of the main checkout of the repository that a path lies in.
+
+    `own` is the git directory of the checkout at the path, `common` that of its repository.
+    """
     # In a linked worktree, ask the repository: that of a submodule knows its checkout; any other one lies inside its checkout.
     place = path if os.path.realpath(own) == os.path.realpath(common) else common
     found = _ask_git(programs, place, "--show-toplevel")

@@ -48,7 +48,7 @@ def tree_of(home: str, path: str) -> str:
 def read(tree: str, knows: Knows) -> Place | None:
     """Return the entry and the repository to which a worktree's `.git` file points.
 
-    None when the file is not as git and fleet wrote it, or `knows` does not know the repository's git directory.
+    None when the file is not as git wrote it, or when `knows` says that the git directory it leads to is no project's.
     """
     told = _line_of_file(f"{tree}/.git")
     if not told.startswith("gitdir:"):
