@@ -129,7 +129,7 @@ class Tasks(Part):
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Claimed:
         """Assign a ready task to the speaker. When several claim it at once, one gets it.
 
-        With `override`, a person takes it from its assignee.
+        With `override`, a person claims an open task that is not ready, or takes a task from its assignee.
         """
         from fleet.verbs.tasks import claim
 
