@@ -40,7 +40,10 @@ def _drop_docstring(node: ast.AST) -> None:
 
 
 def _drop_annotations(node: ast.AST) -> None:
-    """Remove the annotations of a function."""
+    """Remove the annotation from one node of a syntax tree: a function's return type, or an argument's type.
+
+    The node is changed in place. Other nodes are left as they are.
+    """
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         node.returns = None
     elif isinstance(node, ast.arg):

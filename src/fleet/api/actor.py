@@ -76,7 +76,9 @@ class Actor:
     def open(
         cls, home: str | None = None, *, actor: str | None = None, make: bool = True, asks_daemon: bool = True
     ) -> Self:
-        """Open a home for the named actor, else for the one in the environment. Only a person creates a missing home.
+        """Open a home (None: the one that the environment names) for an actor (None: the agent or person of the environment).
+
+        With `make`, a missing home is created, but only for a person.
 
         Without `asks_daemon`, this process makes its changes itself, even where a daemon runs.
         """
@@ -127,7 +129,7 @@ class Actor:
         self.close()
 
     def project_here(self, named: str | None = None) -> str:
-        """Return the named project, else the one in FLEET_PROJECT, else the one of the current directory.
+        """Return the named project; with None, the one in FLEET_PROJECT, else the one whose repository or worktree we are in.
 
         Raise NoProject when none is found.
         """
@@ -182,12 +184,12 @@ class Actor:
             door.close()
 
     def caller(self, key: str | None = None) -> Caller:
-        """Return the caller of one request: this actor, the current time and an idempotency key."""
+        """Return the Caller of one request: this actor, the current time and an idempotency key (`key`, or a new one)."""
         return self.committer.caller(key)
 
     @property
     def request(self) -> Request:
-        """A new request to the store alone, without the world. It reads projects and settings afresh."""
+        """A new request to the store alone, without the world. It reads projects and settings anew."""
         return Request(home=self.home, by=self.committer)
 
     @property
@@ -243,10 +245,11 @@ class Actor:
         self.committer.refusal = why
 
     def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
-        """Raise NotAllowed when the role of the speaking agent may not perform the act.
+        """Raise NotAllowed when the role of the agent that speaks may not perform the act, such as "tasks.add".
 
-        `project` and `agent` are what the act is done to. Returns the speaking agent; None for a person, for acts that
-        every agent may perform, and for acts that the store checks in their own transaction.
+        `project` and `agent` (a dispatch id) are what the act is done to; None for neither. Returns the speaking agent;
+        None for a person, for acts that every agent may perform, and for acts that the store checks in their own
+        transaction.
         """
         if act in _ALLOWED_TO_ALL and not self._is_agent_as_person():
             return None
@@ -257,11 +260,14 @@ class Actor:
         return Permits(store=self.store, home=self.home, dispatch=self.speaker).check(act, project=project, agent=agent)
 
     def _is_agent_as_person(self) -> bool:
-        """Whether a process of an agent asks the daemon as a person. False for a request that does not go by the daemon."""
+        """Whether an agent's process asks the daemon without naming its dispatch, as a person would.
+
+        False for a request that did not come through the daemon.
+        """
         return self.speaker is None and surroundings.asker() is not None and bool(surroundings.marks_above(self.home))
 
     def _speaks_as_itself(self) -> bool:
-        """Whether no agent started this process, except the one that speaks."""
+        """Whether no other agent than the one that speaks has started this process."""
         return all(ident == self.speaker for ident in surroundings.marks_above(self.home))
 
     def refuse_override(self, *, override: bool) -> None:
@@ -280,7 +286,7 @@ class Part:
 
 
 def _by_door(actor: str, dispatch: names.DispatchId | None) -> Any:  # noqa: ANN401 - a Fleet, which is built on this
-    """Return a Fleet for an agent that has only the daemon's socket."""
+    """Return a Fleet for an agent that cannot open the home, only the daemon's socket."""
     from fleet.api.remote.by_door import FleetByDoor
 
     return FleetByDoor.of(actor, dispatch)
@@ -308,7 +314,7 @@ def _remember(home: str, funnel: Funnel, database: str, *, is_old: bool) -> Home
 
 
 def _save_record(record: HomeRecord, home: str, funnel: Funnel) -> None:
-    """Write the home's record from its copy when the record is lost, else write the missing copy."""
+    """Write what is missing of the home's record and its copy: each is written from the other."""
     from fleet.world.home import home_change
 
     if record.is_copy:

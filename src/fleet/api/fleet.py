@@ -95,7 +95,10 @@ class Fleet(Actor):
             return part
 
     def use_daemon(self) -> None:
-        """Connect to the daemon of the home, if one answers; it then makes all further changes."""
+        """Connect to the daemon of the home, if one answers; it then makes all further changes.
+
+        The parts that were in use are made anew.
+        """
         super().use_daemon()
         for name in PARTS:
             self.__dict__.pop(name, None)

@@ -94,7 +94,7 @@ class Hooking:
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
         """Handle one hook event of the agent, called at the time `at`, and return the reply to the engine.
 
-        At the end of a turn, check its budget too.
+        `event` is the engine's name for it. At the end of a turn, check the agent's budget too.
         """
         told = self._hook_event(dialect, event, payload, at)
         if dialect.events.get(event) == "stopped":
@@ -122,7 +122,8 @@ class Hooking:
     ) -> Payload | None:
         """Wait for a person's answer to the agent's question.
 
-        Returns the answer in the engine's format; None when nobody answered.
+        Returns the answer in the engine's format; None when nobody answered. `question` is the question's id;
+        `is_agent_gone` says when to stop.
         """
         asked = self._hook_event(dialect, event, payload, self.clock.now())
         return hook_answer.wait_for_answer(asked, question, self.clock, is_agent_gone)
@@ -149,8 +150,8 @@ class Hooking:
     def look_for_messages(self, dialect: Dialect, at: int, *, settling: bool) -> hook_answer.Woken:
         """Look once, without waiting, for messages to the idle agent.
 
-        With `settling`, do not end the wait when the agent is not recorded as idle: the hook that records it may still
-        be at work.
+        With `settling`, do not end the wait when the agent is not recorded as idle: another hook may be about to record
+        that.
         """
         received = hook_answer.look_for_messages(self._hook_event(dialect, "", {}, at), settling=settling)
         if not received:

@@ -54,7 +54,7 @@ class Loop:
     def _tick_if_due(self) -> bool:
         """Tick if an operation was committed or the interval has passed.
 
-        Returns False when this coordinator has to end.
+        Returns False when this coordinator has to end, because it lost its seat or the home is gone.
         """
         try:
             with Fleet.open() as fleet:
@@ -75,7 +75,10 @@ class Loop:
         return True
 
     def _print_tick(self, fleet: Fleet, ticked: Ticked) -> None:
-        """Print the lines that the previous tick did not have. Print and acknowledge messages to the coordinator."""
+        """Print the tick's lines that the previous tick did not have.
+
+        Print the messages to the coordinator and acknowledge them.
+        """
         for line in self._new.of(ticked):
             self._say(line)
         for message in ticked.messages:

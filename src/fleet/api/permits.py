@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Speaker:
     """The agent that makes a request.
 
-    `project` is None when the store does not know the agent, which then has the least role.
+    `autonomy` is the level that it was started with. `project` is None when the store does not know the agent, which then
+    may do what the least role may.
     """
 
     __slots__ = ("autonomy", "id", "project", "role")
@@ -67,9 +68,10 @@ class Permits:
         self._dispatch = dispatch
 
     def check(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
-        """Raise NotAllowed when the speaker's role may not do the act at all, in this project or to this agent.
+        """Check that the speaker may do the act: at all, in `project`, and to `agent` (a dispatch id); raise NotAllowed if not.
 
-        Returns the agent that speaks; None when a person speaks, or when the act is checked in its own transaction.
+        Returns the agent that speaks. None when a person speaks, or when the transaction of the act itself checks the
+        speaker. Raise SpeakerEnded when the speaker's dispatch has been archived.
         """
         above = marks_above(self._home)
         self._refuse_disguise(act, above)
@@ -89,9 +91,10 @@ class Permits:
         return speaker
 
     def _refuse_disguise(self, act: str, above: list[str]) -> None:
-        """Raise NotAllowed when an agent speaks as another dispatch, or as a person in an act about its own task.
+        """Raise NotAllowed when an agent's process does not speak as its own dispatch.
 
-        `above` are the dispatches whose processes started this one.
+        It may not speak as another dispatch, nor as a person in an act that agents do for their own task. `above` are the
+        dispatches whose processes started this one.
         """
         others = [ident for ident in above if ident != self._dispatch]
         if not others or not (self._dispatch or roles.act_of(act).own):
@@ -102,7 +105,7 @@ class Permits:
         raise _not_allowed(act, agent, rule)
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
-        """Raise NotAllowed for an act outside the speaker's own project.
+        """Raise NotAllowed for an act in a project (None: unknown) that is not the speaker's own.
 
         Only a coordinator may hand off another agent.
         """
@@ -148,7 +151,10 @@ def refuse_forced(speaker: Speaker, act: str, *, force: bool) -> None:
 
 
 def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) -> None:
-    """Raise NotAllowed when an agent sets the verify command or the engine of a task; `given` are the fields it sets."""
+    """Raise NotAllowed when an agent sets the verify command or the engine of a task;
+
+    `given` are the fields of the task that it sets, by name.
+    """
     fields = [name for name in roles.RUNS_SOMETHING if given.get(name) is not None]
     if speaker is None or not fields:
         return

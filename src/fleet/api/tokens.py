@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def refuse_wrong_token(rows: Rows, dispatch: str, token: str | None, *, must: bool = True) -> None:
     """Raise WrongToken unless the token is the one that the launch of this unfinished dispatch made.
 
-    Without `must`, a dispatch that fleet has never launched needs no token: a person started that agent.
+    `token` is None when the request has none. Without `must`, a dispatch that fleet has never launched needs no token,
+    because a person started that agent.
     """
     kept = q.token_of(rows, dispatch=dispatch)
     if kept is not None and token and compare_digest(kept.hash, hash_token(token)):
@@ -28,9 +29,9 @@ def refuse_wrong_token(rows: Rows, dispatch: str, token: str | None, *, must: bo
 
 
 def _was_launched(rows: Rows, dispatch: str) -> bool:
-    """Whether fleet gave out this dispatch id, and the dispatch is not in flight.
+    """Whether fleet has launched a dispatch that has no token: its id was given out, and it is not in flight.
 
-    Asked about a dispatch without a token: one in flight was launched by an older fleet, which made no tokens.
+    One that is in flight without a token was launched by an older fleet, which made none.
     """
     row = q.dispatch_by_id(rows, id=dispatch)
     return q.id_given(rows, id=dispatch) is not None and (row is None or not is_in_flight(row))

@@ -51,7 +51,7 @@ class Watch:
                 self._end()
 
     def _persist(self, act: Callable[[], bool]) -> bool:
-        """Call `act` until it raises no error, and return its answer.
+        """Call `act` again and again until it raises no error, and return its answer.
 
         Returns False when the home, the store or the project is gone.
         """
@@ -78,8 +78,8 @@ class Watch:
     def _begin(self) -> bool:
         """Take the project's watch gate.
 
-        Returns False when another watch holds it, or when no agent coordinates the project. `run` calls it again after
-        the gate was given back: a coordinator that started meanwhile found the gate held.
+        Returns False when another watch holds it, or when no agent coordinates the project. `run` calls it again after it
+        has given the gate back, because a coordinator that started meanwhile could not start a watch.
         """
         with Fleet.open(actor=ACTOR) as fleet:
             if not wake.watched_coordinators(fleet.context, self._project):

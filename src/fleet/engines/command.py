@@ -22,7 +22,7 @@ LONGEST_ARGUMENT = 100_000
 
 @record(frozen=True, slots=True, kw_only=True)
 class Filling:
-    """The values for the placeholders in an engine's file."""
+    """The values for the placeholders in an engine's file; '', () and None for those that have none."""
 
     program: str
     prompt: str
@@ -48,13 +48,13 @@ def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str
 
 
 def headless(engine: Engine, filling: Filling) -> list[str]:
-    """Return the command line that does one task without a terminal and exits; empty when the engine cannot do that."""
+    """Return the command line that does one task without a terminal and exits; [] when the engine cannot do that."""
     template = engine.headless or (() if engine.interactive or "{command}" in engine.start else engine.start)
     return [filled for word in template for filled in _expand_word(engine, word, filling)]
 
 
 def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
-    """Return the words that one word of an engine's file stands for; placeholders such as {hooks} give several or none."""
+    """Return the words that one word of an engine's file stands for; a placeholder such as {hooks} stands for several or none."""
     freedom = engine.autonomy.get(filling.autonomy or "", ())
     model, name = filling.model or "", filling.conversation
     several: dict[str, Iterable[str]] = {
@@ -69,12 +69,15 @@ def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
 
 
 def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
-    """Return whether the engine's own sandbox at this autonomy needs to know the directories that git writes to."""
+    """Return whether the engine has to be told the directories that git writes to, for its own sandbox at this autonomy."""
     return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
 
 
 def _fill_autonomy_word(engine: Engine, word: str, filling: Filling) -> list[str]:
-    """Return the words for one autonomy word: {allow} gives those of all allowed commands, {git_dir} one for each directory."""
+    """Return the words for one word of an autonomy.
+
+    {allow} stands for those of all allowed commands, {git_dir} for one word for each directory.
+    """
     if word == "{allow}":
         return permissions.words(engine, filling.allow)
     if "{fleet_home}" in word and not filling.fleet_home:
@@ -107,10 +110,10 @@ def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
 
 
 def environment(engine: Engine, given: Mapping[str, str], mine: Mapping[str, str]) -> dict[str, str]:
-    """Return the agent's environment, made from `given`, the engine's own variables, and fleet's in `mine`.
+    """Return the agent's environment: the variables `given`, overridden by the engine's own and then by fleet's (`mine`).
 
-    The variables of a parent agent are left out. A variable that the engine's file passes on by its full name is kept,
-    even if a pattern of `unset` matches it.
+    Variables that the engine's file unsets, which belong to a parent agent, are left out. A variable that the engine's file
+    passes on by its full name is kept, even if a pattern of `unset` matches it.
     """
     named = engine.passes or ()
     kept = {name: value for name, value in given.items() if name in named or not _is_unset(engine, name)}

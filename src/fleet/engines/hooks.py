@@ -103,7 +103,10 @@ def hooks_of(engine: Engine) -> Hooks:
 
 
 def words_of_events(engine: Engine, fleet: str) -> list[str]:
-    """Return the command-line words that give the engine a hook for each of its events, and that let it run them unasked."""
+    """Return the command-line words that give the engine a hook for each of its events, to be run without asking.
+
+    `fleet` is the path of the program fleet.
+    """
     hooks = hooks_of(engine)
     hashes = "{" + ",".join(_trusted_hash(engine, event, fleet) for event in hooks.events) + "}"
     facts = [
@@ -119,7 +122,7 @@ def words_of_events(engine: Engine, fleet: str) -> list[str]:
 
 
 def _trusted_hash(engine: Engine, event: str, fleet: str) -> str:
-    """Return a TOML entry with the key and the hash of a hook, computed as Codex does: of JSON with sorted keys."""
+    """Return a TOML entry `KEY = {HASH}` for a hook, with the hash that Codex would compute of it."""
     import hashlib  # noqa: PLC0415 - not for whoever only reads an engine
 
     hooks = hooks_of(engine)
@@ -133,7 +136,7 @@ def _trusted_hash(engine: Engine, event: str, fleet: str) -> str:
 
 
 def states_without_hook(engine: Engine) -> frozenset[str]:
-    """Return the states of an agent that no hook event of the engine reports, so that the screen has to show them."""
+    """Return the states of an agent that no hook event of the engine reports, so that they can be seen only on the screen."""
     meanings = set(engine.hooks.events.values()) if engine.hooks else set()
     return frozenset(state for meaning, states in _SEEN_ONLY.items() if meaning not in meanings for state in states)
 
@@ -152,7 +155,7 @@ def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
 
 
 def _settings_entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
-    """Return the settings entries of one event, with the waiting hook for events after which an agent is idle."""
+    """Return the settings entries of one event, and, for an event after which the agent is idle, of the hook that waits to wake it."""
     hooks = hooks_of(engine)
     entries = [_command_entry(engine, event, fleet)]
     if event in hooks.wakes:
@@ -169,7 +172,10 @@ def _command_entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
 
 
 def limit(hooks: Hooks, event: str) -> int:
-    """Return how long the engine waits for a hook, in its own time unit: longer than the hook's own limit, so that it can reply."""
+    """Return how long the engine waits for a hook, in the engine's own time unit.
+
+    It is longer than the hook's own limit, so that the hook can still reply.
+    """
     if hooks.events[event] == "asks":
         return (hooks.wait + _SYNC_TIMEOUT) * hooks.unit
     return (_ASYNC_TIMEOUT if event in hooks.later else _SYNC_TIMEOUT) * hooks.unit

@@ -29,7 +29,10 @@ _NOT_PASSED = (*_OF_PANE, "GIT_*", "STY", "WINDOW", "COLUMNS", "LINES", "PWD", "
 
 
 def patterns(engine: Engine, more: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names and patterns of the variables that an agent of the engine inherits; `more` are those of the person's settings."""
+    """Return the names and patterns of the variables that an agent of the engine inherits.
+
+    `more` are those of the person's settings.
+    """
     sandbox = (engine.root_sandbox,) if engine.root_sandbox else ()
     return (*BASE, *(engine.passes if engine.passes is not None else (EVERYTHING,)), *engine.require, *sandbox, *more)
 
@@ -46,7 +49,7 @@ def inherited(given: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
 
 
 def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
-    """Return the environment for an agent that is started without a person: the variables kept from a person's shell.
+    """Return the environment for an agent that fleet starts by itself: `kept`, the variables stored from a person's shell.
 
     Of this process's own environment (`own`) it gets only variables that match none of the names in `known`.
     """
@@ -55,12 +58,15 @@ def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[
 
 
 def at_launch(pane: Mapping[str, str], passed: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which an agent is launched: the passed variables, and those that describe its pane."""
+    """Return the environment in which an agent is launched: `passed`, and those variables of its pane that describe the terminal."""
     return {**passed, **{name: value for name, value in pane.items() if _matches_pattern(name, _OF_PANE)}}
 
 
 def is_named(name: str, named: tuple[str, ...]) -> bool:
-    """Return whether a variable matches: one of the names in full, or a pattern, unless it is never passed on by a pattern."""
+    """Return whether a variable is one of the names, or matches one of the patterns.
+
+    Some variables are passed on only by name, never by a pattern.
+    """
     return name in named or (_matches_pattern(name, named) and not _matches_pattern(name, _NOT_PASSED))
 
 

@@ -68,12 +68,15 @@ TABLE = Table(
 
 
 def words(engine: Engine, allowed: Allowed) -> list[str]:
-    """Return the command-line words that let the engine run these commands without asking; empty if it has no such words."""
+    """Return the command-line words that let the engine run these commands without asking; [] if it has no such words."""
     return [*_words_for_each(engine.allow, allowed.prefixes), *_words_for_each(engine.allow_exactly, allowed.exact)]
 
 
 def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
-    """Return the variable that lets the engine run these commands without asking; empty if it has no such variable."""
+    """Return the variable that lets the engine run these commands without asking; as {name: value}.
+
+    {} if it has no such variable.
+    """
     table = engine.permissions
     if engine.hooks is not None and "permits" in engine.hooks.events.values():
         return {ALLOWED_VARIABLE: json.dumps({"exact": allowed.exact, "prefixes": allowed.prefixes})}

@@ -55,7 +55,10 @@ DIALECTS = ("messages", "responses", "contents", "script", "command")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A pattern that recognises one state of an agent on its screen."""
+    """A pattern that recognises one state of an agent on its screen.
+
+    `box`: the screen then also shows an empty input box.
+    """
 
     state: str
     match: re.Pattern[str]
@@ -65,7 +68,10 @@ class Rule:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A value that a file must have before the engine is started; without it the engine would stop at a dialog."""
+    """A value that a file must have before the engine is started; without it the engine would stop at a dialog.
+
+    `path` are the keys that lead to the value, which has to be `equals`. The check is left out at the autonomy `unless`.
+    """
 
     file: str
     path: tuple[str, ...]
@@ -142,7 +148,7 @@ class Engine:
 
 
 class _Pattern(Kind):
-    """The kind of value that is a regular expression."""
+    """The kind of a value that has to be a regular expression."""
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
         """Yield a fault when the value is not a regular expression."""
@@ -243,7 +249,10 @@ def is_built_in(engine: Engine) -> bool:
 
 
 def engine(home: str, name: str) -> Engine:
-    """Return the engine of this name; raise Absent when there is none. Only its own file is read, so other broken files do not matter."""
+    """Return the engine of this name; raise Absent when there is none.
+
+    Only its own file is read, so that broken files of other engines do not matter.
+    """
     return read(file_of(home, name))
 
 
@@ -370,7 +379,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
 
 
 def state_of(engine: Engine, screen: str) -> tuple[str, str]:
-    """Return the state of an agent that its screen shows, and the question on it; `unknown` when no rule matches."""
+    """Return the state of an agent that its screen shows, and the question on it; ("unknown", "") when no rule matches."""
     rule, question = _matching_rule(engine, screen)
     return (rule.state, question) if rule else ("unknown", "")
 
@@ -382,7 +391,10 @@ def has_box(engine: Engine, screen: str) -> bool:
 
 
 def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
-    """Return the first rule that matches the end of a screen, and the question that it found; None when no rule matches."""
+    """Return the first rule that matches the end of a screen, and the question that it found ("" for none).
+
+    (None, "") when no rule matches.
+    """
     tail = _last_lines(screen)
     for rule in engine.screen:
         matches = list(rule.match.finditer(tail))
@@ -392,7 +404,10 @@ def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
 
 
 def _last_lines(screen: str) -> str:
-    """Return the last 40 lines of a screen, with runs of blank lines reduced to one: some engines leave half the pane empty."""
+    """Return the last 40 lines of a screen, with runs of blank lines reduced to one.
+
+    Some engines leave half the pane empty.
+    """
     lines = [line.rstrip() for line in screen.rstrip().splitlines()]
     kept = [line for line, above in zip(lines, ["", *lines], strict=False) if line or above]
     return "\n".join(kept[-40:])

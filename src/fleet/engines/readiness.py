@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def program_of(engine: Engine, command: tuple[str, ...], env: Mapping[str, str] = os.environ) -> str:
-    """Return the absolute path of the engine's program; raise EngineMissing when it is not on the PATH of `env`."""
+    """Return the absolute path of the program that the engine runs.
+
+    For an engine without a program of its own, it is the first word of `command`. Raise EngineMissing when there is no
+    such word, or when the program is not on the PATH of `env`.
+    """
     if engine.program == "{python}":
         return sys.executable
     if engine.program == "{fleet}":
@@ -60,7 +64,7 @@ def check(
 
 
 def _declares_sandbox(engine: Engine, env: Mapping[str, str]) -> bool:
-    """Return whether the engine's own variable says that there is a sandbox around fleet."""
+    """Return whether the environment says, by the engine's own variable, that there is a sandbox around fleet."""
     return bool(engine.root_sandbox) and env.get(engine.root_sandbox) == "1"
 
 
@@ -85,7 +89,10 @@ def _check_autonomy(engine: Engine, autonomy: str | None, *, sandboxed: bool) ->
 
 
 def _is_met(before: Before, repository: str, env: Mapping[str, str]) -> bool:
-    """Return whether a file has the required value for the repository, or for a directory above it, whose trust it inherits."""
+    """Return whether a file has the required value, for the repository or for a directory above it.
+
+    Engines that trust a directory trust what is below it too.
+    """
     document = _read_document(expand_path(before.file, env))
     here = repository
     while True:

@@ -55,7 +55,10 @@ TABLE = Table("[sandboxed]", dict.fromkeys(("read", "write", "copy", "programs")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """The paths that exist in a sandbox. A deeper path overrides the folder around it; `kept` paths are always read-only."""
+    """The paths that exist in a sandbox: as `empty` folders, to `read`, or to `write`.
+
+    What is said of a path overrides what is said of the folder around it. `kept` paths are always read-only.
+    """
 
     empty: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
@@ -123,9 +126,9 @@ def _binds(how: str, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def places_of_program(path: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
-    """Return the paths that a program needs to run: folders of its symlinks and its file, packages, virtualenv.
+    """Return the paths that a program needs to run: the folders of its file and of its symlinks, its packages and virtualenv.
 
-    A folder that contains one of the `hidden` places is never among them: then only the file is.
+    A folder that contains one of the places `hidden` is never among them; instead of it, only the file in it is.
     """
     found: list[str] = []
     real = os.path.realpath(path)

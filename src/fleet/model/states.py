@@ -50,9 +50,8 @@ if TYPE_CHECKING:
 
 
 def assert_never(word: Never) -> NoReturn:
-    """End a `match` over a Literal, so that mypy reports a word without a case. `typing` has one too, but is slow to
-    import.
+    """End a `match` over a Literal, so that mypy reports a word without a case.
 
-    Where the cases return something, write `return assert_never(…)`.
+    Where the cases return something, write `return assert_never(…)`. `typing` has the same function, but is slow to import.
     """
     raise AssertionError(f"no case for {word!r}")

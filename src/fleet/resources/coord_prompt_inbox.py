@@ -25,7 +25,7 @@ class CoordPromptInbox:
         return paths.prompt(order.dispatch)
 
     def data_for(self, _order: Order, _world: World) -> dict[str, Any]:
-        """Return `preserve`: whether the file is archived instead of deleted when it is released."""
+        """Return {"preserve": False}. With True, the file is archived instead of deleted when it is released."""
         return {"preserve": False}
 
     def look(self, claim: Claim, world: World) -> Look:
@@ -45,7 +45,10 @@ class CoordPromptInbox:
 
 
 def look_at_file(path: str) -> Look:
-    """Return `ours` for a regular file at a path that only fleet uses, `foreign` for anything else, or `absent` or `unknown`."""
+    """Return what is at a path that only fleet uses.
+
+    `ours` for a regular file, `foreign` for anything else, `absent` for nothing, `unknown` when it cannot be looked at.
+    """
     try:
         os.lstat(path)
     except FileNotFoundError:

@@ -42,8 +42,8 @@ class JobProcess:
     def look(self, claim: Claim, world: World) -> Look:
         """Return `ours` while the runner lives, or when it is dead and a process that it started lives.
 
-        `unknown` while an unseen process holds the lock, or when processes are left and it is unknown whether the
-        runner lives.
+        `unknown` while a process that is not visible here holds the lock, or when processes are left and it is unknown
+        whether the runner lives. Else `absent`.
         """
         runner = life_of_runner(claim, world)
         if runner == "alive":
@@ -80,7 +80,10 @@ def runner_of(claim: Claim) -> Identity | None:
 
 
 def life_of_runner(claim: Claim, world: World) -> Life:
-    """Return whether the runner is alive, dead or unknown; `dead` to the runner itself, which may end its own processes."""
+    """Return whether the runner is alive, dead or unknown.
+
+    "dead" also when the runner itself asks, because it may end its own processes.
+    """
     runner = runner_of(claim)
     return "dead" if runner == world.processes.me() else world.processes.life(runner)
 

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Order:
-    """The facts that the kinds need to create the resources of a dispatch, or of a job's runner."""
+    """The facts that the kinds of resources need to create those of a dispatch or of a job's runner.
+
+    '' and None in a field mean that there is none.
+    """
 
     dispatch: str
     project: str
@@ -66,11 +69,11 @@ class Kind(Protocol):
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Create the resource, or complete a half-made one whose creator died.
 
-        `lock` is the descriptor of the claim's effect lock, for the program that creates the resource to inherit.
+        `lock` is the descriptor of the claim's effect lock, which the program that creates the resource inherits.
         """
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
         """Remove the resource. Safe when it was never created.
 
-        `lock` is the descriptor of the claim's effect lock, for the program that removes the resource to inherit.
+        `lock` is the descriptor of the claim's effect lock, which the program that removes the resource inherits.
         """

@@ -33,7 +33,10 @@ class MergeTree:
         return {"repository": order.repository}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` if git lists the merge tree, or if git fails and this claim began to create it."""
+        """Return `ours` if git lists the merge tree, or if git fails but this claim began to create it.
+
+        If git fails otherwise, `unknown`. If git does not list it, `absent`, or `foreign` when something is at its path.
+        """
         known = world.git.worktrees(claim.data["repository"])
         if known is None:
             return "ours" if half_made.has_leftovers(claim, world) else "unknown"

@@ -33,9 +33,10 @@ class WarmTree(MergeTree):
 
 
 def reset(world: World, path: str, commit: str, *, keep: Iterable[str], lock: int) -> bool:
-    """Reset a warm tree to a commit, on no branch; ignored files and those in `keep` stay.
+    """Reset a warm tree to a commit, detached from any branch; ignored files and those in `keep` stay.
 
-    Return False when git refuses, or the result is not as wanted: then the tree has to be created anew.
+    `lock` is the descriptor of an effect lock. Return False when git refuses or the tree is not clean afterwards: it has to
+    be created anew then.
     """
     # HEAD is detached first: a verify command may have checked out a branch, and a reset would move that branch.
     words = ["checkout", "--force", "--detach", "--quiet", commit]
@@ -54,7 +55,7 @@ def untracked(world: World, path: str) -> list[str]:
 
 
 def fingerprint(command: str | None, files: Mapping[str, str], patterns: Sequence[str]) -> str:
-    """Return a hash of the setup command and of the files that it depends on.
+    """Return a hash of the setup command (None: there is none) and of the files that it depends on.
 
     `files` maps each file to a text that changes with its content; `patterns` select the files that count.
     """

@@ -22,7 +22,10 @@ _LAST_PORT = 65_535
 
 @record(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What was observed about a bundle's claim before the transaction. `free`: the process that created or released it is gone."""
+    """What was observed about a bundle's claim before the transaction.
+
+    `free`: no process creates or releases the resource. `look`: whether the resource is ours, absent, foreign or unknown.
+    """
 
     free: bool
     look: str
@@ -105,10 +108,10 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
 
 
 def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> None:
-    """Give a task's worktree a block of ports that no other worktree on this host has; do nothing if it has a block
-    already.
+    """Give a task's worktree a block of ports that no other worktree on this host has.
 
-    Blocks of released worktrees are free again. Raise NoPortsLeft when no block is left.
+    `first` is the lowest port to use, `size` how many a block has. Does nothing if the worktree has a block. Blocks of
+    released worktrees are free again. Raise NoPortsLeft when no block is left.
     """
     if q.ports_of_bundle(tx, project=project, slug=slug) is not None:
         return
@@ -123,10 +126,9 @@ def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> Non
 
 
 def _free_port_block(taken: list[tuple[int, int]], *, first: int, size: int) -> int | None:
-    """Return the first port of the lowest free block, counted from `first` in steps of `size`; None when no block is
-    left.
+    """Return the first port of the lowest free block; None when no block is left.
 
-    `taken` has the first port and the size of each block that a worktree has.
+    Blocks are counted from `first` in steps of `size`. `taken` has (first port, size) of each block that a worktree has.
     """
     for base in range(first, _LAST_PORT + 2 - size, size):
         if all(base + size <= other or other + length <= base for other, length in taken):
@@ -141,7 +143,10 @@ def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]
 
 
 def _replace_claim(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
-    """Close the claim of a bundle's resource that is gone, and record a new claim; raise BundleHeld when the resource is not absent."""
+    """Close a bundle's claim whose resource is gone, and record a new claim for it.
+
+    Raise BundleHeld when the resource was not seen to be absent.
+    """
     if seen.look != "absent":
         raise errors.BundleHeld(
             project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})"

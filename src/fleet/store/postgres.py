@@ -110,10 +110,10 @@ class PostgresStore(Store):
         self._db.close()
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Run a transaction. When the connection breaks during the commit, find out whether it was committed, and
-        return its result.
+        """Run a transaction as `Store.transact` says.
 
-        Raise OutcomeUnknown when that cannot be found out.
+        When the connection breaks during the commit, find out whether it was committed; if so, return its result. Raise
+        OutcomeUnknown when that cannot be found out.
         """
         try:
             return super().transact(why, work, by, *request)
@@ -256,7 +256,10 @@ def _parts(url: str) -> dict[str, Any]:
 
 
 def _why_no_connection(error: psycopg.Error, url: str) -> str:
-    """Return why connecting failed. The driver's message is left out for an address that cannot be parsed: it may have the password."""
+    """Return why connecting failed, as text.
+
+    For an address that the driver cannot parse, the driver's message is left out, because it may contain the password.
+    """
     return (
         _first_line(error) if _parts(url) else "the driver cannot read the address; are its special characters escaped?"
     )
@@ -280,7 +283,8 @@ def open_postgres(
 ) -> Store:
     """Open the store at an address; create or migrate its tables if needed.
 
-    `had`: the error to raise instead of creating them, because the home had a database there before.
+    `had` is the error to raise instead of creating tables, because the home had a database there before; None when it had
+    none. `wait` is in seconds.
     """
     with connect(url) as db:
         try:
@@ -304,7 +308,7 @@ def _schema_version(db: Connection) -> int:
 
 
 def _migrate_schema(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
-    """Migrate the schema in one transaction, after a backup, under the writers' lock; other processes wait."""
+    """Back up the tables and migrate the schema, in one transaction that holds the writers' lock. Other processes wait."""
     with db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         found, known = _schema_version(db), migrations[-1].number

@@ -23,8 +23,8 @@ _KEYS = "keys."
 def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
     """Open the store of a fleet home; create or migrate it if needed.
 
-    `wait` shortens the waiting time of the settings. `had` is the kind of database that the home had before: raise
-    StoreGone when it is missing now.
+    `wait`, in seconds, replaces a longer waiting time of the settings. `had` is the kind of database that the home has had,
+    '' for none: raise StoreGone when that is missing.
     """
     url, told = _store_setting(home)
     wait = told if wait is None else min(wait, told)
@@ -41,7 +41,10 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
 
 
 def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
-    """Open the home's SQLite database; create or migrate it if needed. Raise StoreGone when the home had one that is missing now."""
+    """Open the home's SQLite database; create or migrate it if needed.
+
+    `wait` is in seconds. Raise StoreGone when it is missing although the home had one (`had`).
+    """
     try:
         return SqliteStore(home, funnel, wait=wait)
     except (MissingDatabase, OldDatabase) as error:
@@ -54,7 +57,7 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
 
 
 def _store_setting(home: str) -> tuple[str, float]:
-    """Return the store's address, and how many seconds to wait for its lock.
+    """Return the store's address, or "sqlite", and how many seconds to wait for its lock.
 
     Parsing TOML takes one and a half interpreter starts. So config.toml is parsed only if it may contain anything but
     settings that are known not to concern the store.

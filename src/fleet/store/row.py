@@ -6,7 +6,7 @@ from fleet.model.results.value import Value
 
 
 class Row(Value):
-    """One row of a query's result, with one attribute a column."""
+    """One row of a query's result. It has one attribute for each column."""
 
     __slots__ = ()
 
@@ -15,7 +15,10 @@ class Row(Value):
 
 
 class Query:
-    """One SQL statement in both dialects. `row` is the class of its rows; None when it writes."""
+    """One SQL statement, in the dialects of SQLite and PostgreSQL.
+
+    `row` is the class of its rows; None for a statement that writes.
+    """
 
     __slots__ = ("name", "postgres", "row", "sqlite")
 

@@ -47,7 +47,7 @@ def take_seat(tx: Tx, project: str, dispatch: str, old: str | None, proof: float
 
 
 def prove_candidate(tx: Tx, project: str, dispatch: str, given: str) -> bool:
-    """Make the candidate the holder of the seat, if `given` is the hash of its nonce. This commits a Replace.
+    """Make the candidate `dispatch` the holder of the seat, if `given` is the hash of its nonce. This completes a Replace.
 
     Return False when the dispatch is the holder already. Raise NotSeated when it is not the candidate, the nonce is
     wrong or spent, or the dispatch was asked to exit.
@@ -80,8 +80,8 @@ def vacate_seat(tx: Tx, project: str, holder: str) -> bool:
 def empty_seat(tx: Tx, project: str, holder: str) -> tuple[bool, str | None]:
     """Remove an ended holder and the candidate from the seat.
 
-    Return whether the seat is empty now, and the candidate that was removed. Nothing is removed when another
-    coordinator holds the seat.
+    Return whether the seat has no holder after that, and the id of the candidate that was removed (None: none was). Nothing
+    is removed when another coordinator holds the seat.
     """
     now = seat(tx, project)
     if now.holder is None:

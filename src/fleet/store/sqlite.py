@@ -137,7 +137,7 @@ class SqliteStore(Store):
         return work(SqliteRows(self._db))
 
     def _read_exclusively(self, work: Callable[[Rows], T]) -> T:
-        """Call `work` with a snapshot over a connection that excludes all others; works on a full disk."""
+        """Call `work` with a snapshot, by a connection that excludes all others. Unlike a usual one, it works on a full disk."""
         db = connect(self.path, alone=True)
         try:
             db.execute("BEGIN")
@@ -146,7 +146,10 @@ class SqliteStore(Store):
             db.close()
 
     def open_shared_at_once(self, by: Caller) -> bool:
-        """Begin a shared transaction without waiting; return False, and begin none, when another process writes."""
+        """Begin a transaction that several requests share, without waiting.
+
+        Return False, and begin none, when another process is writing.
+        """
         patience, wait = self.patience, self._wait
         self.patience = self._wait = 0
         try:
@@ -163,7 +166,10 @@ class SqliteStore(Store):
         self._lock.give()
 
     def _open(self) -> sqlite.Connection:
-        """Open the database and return the connection; raise MissingDatabase, OldDatabase or a StoreError when it cannot be used."""
+        """Open the database and return the connection.
+
+        Raise MissingDatabase, OldDatabase or a StoreError when it cannot be used.
+        """
         if not os.path.lexists(self.path):
             raise MissingDatabase
         if not os.path.exists(self.path):
@@ -201,7 +207,7 @@ class SqliteStore(Store):
         return sqlite.connect(":memory:", isolation_level=None, check_same_thread=False), found
 
     def _foreign_error(self, version: int) -> errors.FleetError:
-        """Return the error for a file that is not a database of fleet."""
+        """Return the error for a file that is not a database of fleet. `version` is the schema version in the file."""
         if version == 0 and os.path.getsize(self.path) == 0:
             return self._unreadable("it is empty")
         return errors.StoreForeign(path=self.path)
@@ -258,7 +264,8 @@ class SqliteStore(Store):
     def _refuse_mixed(self) -> None:
         """Raise StoreMixed when the write-ahead log beside the database belongs to another database file.
 
-        When both files differ from those of the last write, the whole home may have been restored, and that is allowed.
+        When both files differ from those of the last write, the whole home may have been restored from a backup, which is
+        allowed.
         """
         try:
             log = os.stat(self._wal_path)
@@ -325,7 +332,7 @@ def wait_for_turn(lock: WriterLock, wait: float | None) -> None:
 
 
 def retry_while_busy(act: Callable[[], T], wait: float) -> T:
-    """Repeat an action while another program holds the database, and return the action's result.
+    """Call `act` again and again while another program holds the database, and return its result.
 
     Raise SQLite's error when the database is still held after `wait` seconds, and any other error at once.
     """

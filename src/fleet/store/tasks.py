@@ -17,7 +17,10 @@ FREED_SHOWN = 50
 
 
 def state(rows: Rows, project: str, slug: str) -> TaskState:
-    """Return the columns of a task that the fence and the table of steps need; raise NoSuchTask or NoSuchProject when it is missing."""
+    """Return the columns of a task that decide which changes are allowed.
+
+    Raise NoSuchTask or NoSuchProject when it is missing.
+    """
     found = q.task_state(rows, project=project, slug=slug)
     if found is None:
         raise missing_error(rows, project, slug)
@@ -32,7 +35,10 @@ def missing_error(rows: Rows, project: str, slug: str) -> errors.NoSuchProject |
 
 
 def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
-    """Move a ready task to in_progress by compare and set, with `override` also an open one; return whether it moved."""
+    """Assign a ready task to the caller, by compare and set; return whether that worked.
+
+    With `override`, also an open task that is not ready.
+    """
     query = q.claim_task_all_the_same if override else q.claim_task
     return query(tx, project=project, slug=slug, after=target(STEPS, "claim"), actor=tx.caller.actor, at=tx.at) == 1
 
@@ -40,7 +46,7 @@ def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
 def end(
     tx: Tx, project: str, slug: str, was: TaskState, *, status: TaskStatus, reason: str | None, work: str | None = None
 ) -> list[str]:
-    """End or block a task, and return the slugs of tasks that became ready.
+    """End or block a task, which was in the state `was`; return the slugs of tasks that became ready.
 
     `work` is the commit of its work, if it was reported. Raise BeingMerged while a finisher publishes its merge.
     """
@@ -64,7 +70,7 @@ def end(
 
 
 def reopen(tx: Tx, project: str, slug: str, was: TaskState, *, anew: bool = False) -> None:
-    """Move a task back to open without an assignee; with `anew` at its first stage.
+    """Make a task, which was in the state `was`, open again and without an assignee; with `anew`, at its first stage.
 
     Raise BeingMerged while a finisher publishes its merge.
     """
@@ -82,7 +88,11 @@ def _refuse_announced(tx: Tx, project: str, slug: str) -> None:
 
 
 def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason: str | None, message: str) -> bool:
-    """Block a task that cannot be merged, at the stage that can mend it. Return False when its status changed meanwhile or it has ended."""
+    """Block a task that cannot be merged, at the stage that can mend it.
+
+    `was` is its status before. `message` goes into its log. Return False when its status has changed meanwhile, or when it
+    has ended.
+    """
     if (was, "park") not in STEPS:
         return False
     stepped = change(STEPS, was, "park")

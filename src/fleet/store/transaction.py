@@ -82,7 +82,7 @@ class Tx(Rows):
         return self.caller.at
 
     def about(self, project: str, slug: str | None = None) -> None:
-        """Set the project and task of this transaction's operation."""
+        """Set the project and task of this transaction's operation; None for no task."""
         self.project = project
         self.slug = slug
 
@@ -100,9 +100,9 @@ class Tx(Rows):
 
 
 class Change(_Returning[T]):
-    """A change that a verb wants committed: why, the work to do in one transaction, and the exact request.
+    """A change that a verb wants committed: the reason (`why`), the work to do in one transaction, and the exact request.
 
-    `returns` is the class of the work's result: when the same key is used again, the result is made again from its
+    `returns` is the class of the work's result, None for plain JSON: when a key is used again, the result is made from its
     stored JSON.
     """
 
@@ -116,7 +116,7 @@ class Change(_Returning[T]):
 
 
 class SharedBroken(Exception):
-    """A transaction that several requests share was lost. Each request has to be repeated alone."""
+    """Raised when a transaction that several requests share was lost, so that each request has to be repeated alone."""
 
 
 def fingerprint(why: str, request: tuple[object, ...]) -> str:
@@ -125,12 +125,12 @@ def fingerprint(why: str, request: tuple[object, ...]) -> str:
 
 
 def _as_tuples(value: object) -> object:
-    """Return a value with its lists as tuples: the same request has lists when it comes as JSON."""
+    """Return a value with its lists turned into tuples, because a request that comes as JSON has lists where others have tuples."""
     return tuple(map(_as_tuples, value)) if type(value) is tuple or type(value) is list else value
 
 
 def _fence_speaker(tx: Tx) -> None:
-    """Raise SpeakerEnded when the calling dispatch is archived, and NotSeated when it is a coordinator out of its seat."""
+    """Raise SpeakerEnded when the calling dispatch is archived, and NotSeated when it is a coordinator that does not hold its seat."""
     if tx.caller.dispatch is None:
         return
     stale = q.stale_speaker(tx, id=tx.caller.dispatch)
@@ -178,7 +178,10 @@ class Store:
 
     # several requests in one synced transaction: see writer.py --------------------------------------------------------
     def open_shared(self, by: Caller) -> None:
-        """Begin a transaction that several requests share. Until it ends, this thread may not perform effects outside the database."""
+        """Begin a transaction that several requests share.
+
+        Until it ends, this thread may not perform effects outside the database.
+        """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction("shared transaction")
         self._begin(by)
@@ -213,7 +216,10 @@ class Store:
         return work(self._tx(by))
 
     def close_shared(self, why: str, *, commit: bool) -> None:
-        """Commit the shared transaction, or undo all of it. After an error nothing was committed."""
+        """Commit the shared transaction, or without `commit` undo all of it.
+
+        When it raises, nothing was committed, unless `is_in_doubt`.
+        """
         try:
             if commit:
                 self._funnel.commit(why, self._commit)
@@ -252,7 +258,11 @@ class Store:
         raise NotImplementedError
 
     def _perform(self, tx: Tx, why: str, work: Callable[[Tx], T], request: tuple[object, ...]) -> tuple[bool, T]:
-        """Do the work and record its operation. Return True and the result; False and the stored result when the key was used before."""
+        """Do the work and record its operation.
+
+        Return (True, the result), or (False, the stored result) when the key was used before for the same request. Raise
+        KeyReused when it was used for another one.
+        """
         asked = fingerprint(why, request)
         head = q.next_operation(tx, key=tx.caller.key)
         tx.seq = head.seq

@@ -41,7 +41,10 @@ class Committer:
         self._steps: dict[str, int] = {}
 
     def caller(self, key: str | None = None) -> Caller:
-        """Return the Caller of a request that this actor makes now; make an idempotency key if `key` is None."""
+        """Return the Caller of a request that this actor makes at this moment.
+
+        `key` is the request's idempotency key; with None a new one is made.
+        """
         if key is None:
             key = self.ids.key()
         elif key != self._invocation:  # which was checked when it began
@@ -49,7 +52,10 @@ class Committer:
         return Caller(actor=self.actor, at=self.clock.now(), key=key, dispatch=self.dispatch)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change and return its result. Raise the error in `refusal` when the home was moved or copied."""
+        """Commit a change and return its result; for a `key` that was committed before, return the stored result.
+
+        Raise the error in `refusal` when the home was moved or copied.
+        """
         if self.refusal is not None:
             raise self.refusal
         return self.commit_anyway(change, key)
@@ -67,19 +73,19 @@ class Committer:
         return Invocation(self, key)
 
     def begin_invocation(self, key: str | None) -> None:
-        """Derive the idempotency keys of changes from `key` from now on; with None, give each change a fresh key."""
+        """Derive the idempotency key of each following change from `key`; with None, each gets a new key."""
         self._invocation = None if key is None else names.key(key)
         self._steps = {}
 
     def end_invocation(self) -> None:
-        """Let each change have a key of its own again."""
+        """End the invocation: each following change gets a new idempotency key."""
         self._invocation = None
 
     def _step_key(self, change: Change[T]) -> str | None:
         """Return the idempotency key of the next step of the invocation; None outside an invocation.
 
-        A repeated invocation makes the same keys, and so finds the steps that are already done. A change that is made
-        several times gets another key each time.
+        A repeated invocation derives the same keys, so that steps that were committed before are not done again. A change
+        that is made several times in one invocation gets another key each time.
         """
         if self._invocation is None:
             return None
@@ -157,7 +163,10 @@ class Request:
         return self.settings()[name]
 
     def setting(self, name: str, project: str | None = None) -> Any:  # noqa: ANN401 - as the table of settings says
-        """Return the value of one setting. Raise NotTrusted for a command that no person has trusted yet."""
+        """Return the value of one setting. Raise NotTrusted for a command that no person has trusted yet.
+
+        `project` None reads the home's setting.
+        """
         setting = self.settings(project)[name]
         if setting.untrusted == "runs":
             raise errors.NotTrusted(project=project, settings=name)

@@ -77,7 +77,10 @@ class GitHub(_Asked):
         return _address(self._ask("pr", "create", *words))
 
     def _is_ours(self, pull: dict[str, object]) -> bool:
-        """Return whether a pull request comes from the repository that fleet pushes to, not from a fork with a branch of the same name."""
+        """Return whether a pull request comes from the repository that fleet pushes to.
+
+        A fork may have a branch of the same name. `pull` is the pull request as gh prints it.
+        """
         owner = _text_in(pull.get("headRepositoryOwner"), "login")
         if owner and self._pushed_to:
             return owner.lower() == self._pushed_to.partition("/")[0].lower()
@@ -102,10 +105,10 @@ class GitLab(_Asked):
         return _address(self._ask("mr", "create", *words))
 
     def _is_ours(self, merge: dict[str, object], commit: str) -> bool:
-        """Return whether a merge request comes from the repository that fleet pushes to, not from a fork with a branch of the
-        same name.
+        """Return whether a merge request comes from the repository that fleet pushes to.
 
-        When fleet pushes to a fork itself, only the pushed commit distinguishes its merge request from others.
+        A fork may have a branch of the same name. When fleet pushes to a fork itself, only the pushed commit tells its
+        merge request from others. `merge` is the merge request as glab prints it.
         """
         into = _text_in(merge.get("references"), "full").partition("!")[0]
         is_within = "source_project_id" in merge and merge.get("source_project_id") == merge.get("target_project_id")
@@ -120,10 +123,9 @@ class GitLab(_Asked):
 
 
 def forge(programs: Programs, repository: str, *, command: str | None, remote: str) -> Own | GitHub | GitLab | None:
-    """Return the program for pull requests: the user's own `command`, else gh or glab by the remote's address, else the
-    one installed.
+    """Return the program for pull requests: the user's own `command`, else gh or glab, as the remote's address suggests.
 
-    None when neither is installed.
+    When only one of the two is installed, it is that one; None when neither is. `remote` is the address.
     """
     if command:
         return Own(programs, repository, remote, *shlex.split(command))

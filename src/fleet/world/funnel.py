@@ -40,7 +40,10 @@ class Funnel:
         self.watcher = watcher
 
     def through(self, effect: str, act: Callable[[], T]) -> T:
-        """Perform an effect and return its result; raise EffectInTransaction when this thread has a transaction open."""
+        """Perform an effect by calling `act`, and return its result.
+
+        `effect` is its name. Raise EffectInTransaction when this thread has a transaction open.
+        """
         self.refuse_in_transaction(effect)
         return self._watched(effect, act)
 
@@ -52,7 +55,7 @@ class Funnel:
         return self._watched(f"commit {why}", act)
 
     def during(self, effect: str, pid: int) -> None:
-        """Tell the watcher that another program has begun to perform an effect."""
+        """Tell the watcher that another program, the process `pid`, has begun to perform an effect."""
         if self.watcher is not None:
             self.watcher.during(effect, pid)
 

@@ -41,8 +41,7 @@ class Host:
     def boot(self) -> str:
         """Return an id of this boot and, inside a container, of its pid namespace.
 
-        Empty when unknown, or when /proc belongs to another pid namespace: then nothing can be proven about any
-        process.
+        "" when unknown, and when /proc belongs to another pid namespace: then nothing can be proven about any process.
         """
         if sys.platform == "darwin":
             return _boot_of_macos()

@@ -108,7 +108,7 @@ class Pane:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """All panes of the server on the socket. Without a server that answers, `server` is None and `why` says why.
+    """All panes of the home's tmux server. When no server answers, `server` is None and `why` says why.
 
     `silent` when tmux was asked and gave no answer at all, so that the panes may be there nevertheless.
     """
@@ -185,9 +185,10 @@ class Tmux:
         return Listing(server=server, panes=tuple(_parse_pane(line) for line in lines), home=self.home_id)
 
     def asking_once(self, act: Callable[[], T]) -> T:
-        """Call `act` and return its result. Meanwhile a tmux that has not answered is not asked for a listing again.
+        """Call `act` and return its result.
 
-        What is shown to people needs several listings, and would wait for each.
+        If tmux does not answer meanwhile, `listing` does not ask it again until `act` is done. What is shown to people
+        needs several listings, and each would wait for an answer.
         """
         before, self._asks_once = self._asks_once, True
         try:
@@ -231,10 +232,12 @@ class Tmux:
         words: Sequence[str],
         lock: int,
     ) -> Identity | None:
-        """Create a session whose pane is stamped and runs the words; return the identity of its server.
+        """Create a tmux session that runs a dispatch's command in one pane, and return the identity of the tmux server.
 
-        Never starts a server. Only this pane remains, with its exit status, after its process has ended; a pane that a
-        person opens does not. Raise TmuxRefused when the session cannot be created.
+        `about` is the window's name, `words` the command, `lock` the file descriptor of the tmux lock. The pane is
+        stamped with the dispatch and the home, and stays, with its exit status, after the command has ended. Never
+        starts a server. Returns None when the server's process cannot be identified; raises TmuxRefused when the
+        session cannot be created.
         """
         given = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
         set_option = [";", "set-option", "-p", "-t", f"={session}:"]
@@ -274,7 +277,7 @@ class Tmux:
     def screens(self, panes: Sequence[Pane]) -> dict[int, str]:
         """Return the text of the screens of panes, by the panes' numbers, with few calls.
 
-        A pane that is gone is left out, as are all the rest once the server does not answer.
+        A pane that is gone is left out. When the server stops answering, so are the panes not read yet.
         """
         found: dict[int, str] = {}
         left = [pane.number for pane in panes]

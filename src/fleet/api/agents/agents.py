@@ -30,9 +30,9 @@ class Agents(Part):
     __slots__ = ()
 
     def screen(self, ident: str, *, history: bool = False) -> str:
-        """Return the text that an agent's screen shows now; with `history`, also what scrolled away.
+        """Return the text on an agent's screen; with `history`, also what has scrolled off it.
 
-        Its kept output when it has ended.
+        For an agent that has ended, return its kept output.
         """
         pane = self._pane(ident)
         if pane is None:
@@ -111,7 +111,7 @@ class Agents(Part):
             self._by.clock.wait(_LOOK_AGAIN)
 
     def attach_words(self, ident: str) -> list[str]:
-        """Return the tmux command that attaches a terminal to an agent's session.
+        """Return the tmux command, as words, that attaches a terminal to an agent's session.
 
         Raise Absent when it has no session.
         """
@@ -155,7 +155,10 @@ class Agents(Part):
         return row is not None and is_held_by_daemon(row) and is_unfinished(row)
 
     def _pane(self, ident: str) -> Pane | None:
-        """Return the pane of an agent; None when it has none. Raise TmuxRefused when only tmux could tell, and does not answer."""
+        """Return the tmux pane of an agent; None when it has none.
+
+        Raise TmuxRefused when tmux does not answer and the agent has not ended, so that it may have one.
+        """
         listing = self._by.world.tmux.listing()
         if listing.silent and not self._is_duty(ident):
             row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
@@ -164,7 +167,7 @@ class Agents(Part):
         return listing.pane_of(ident)
 
     def list(self, project: str | None = None) -> list[AgentView]:
-        """Return the agents that have not ended, of one project or of all."""
+        """Return the agents that have not ended, of one project or of all. `project` None means all projects."""
         view = self._by.view
         if project is not None:
             view.project(project)

@@ -42,9 +42,9 @@ class Claims(Part):
         return claim_views.inspect(self._by.view, ident)
 
     def disown(self, ident: str, kind: str, reason: str) -> Disowned:
-        """Give up a claim that another host or tmux socket made, and record the reason.
+        """Give up the claims of a kind that a dispatch or job has and that another host or tmux socket made; record the reason.
 
-        Nothing outside the database is touched.
+        `ident` is the dispatch or the job. Nothing outside the database is touched.
         """
         self._by.may("claims.disown")
         return disown_claim(self._by.context, ident, kind, reason)

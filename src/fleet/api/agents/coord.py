@@ -79,22 +79,22 @@ class Coord(Part):
 
     # the daemon -------------------------------------------------------------------------------------------------------
     def held(self) -> dict[str, str]:
-        """Return the coordinators that run as duties of this process, the daemon: dispatch ids by project."""
+        """Return the coordinators that this process, the daemon, plays itself: their dispatch ids by project."""
         return daemon_duty.held_seats(self._by.context)
 
     def lost(self) -> dict[str, str]:
-        """Return the coordinators that were duties of a daemon that has died: dispatch ids by project.
+        """Return the coordinators that a daemon played which has died: their dispatch ids by project.
 
-        `start` takes their seats again.
+        `start` replaces each by a new one.
         """
         return daemon_duty.lost_seats(self._by.context)
 
     def unheld(self) -> dict[str, str]:
-        """Return the coordinators that the daemon should hold and no running daemon holds: dispatch ids by project."""
+        """Return the coordinators that a daemon should play and no running daemon plays: their dispatch ids by project."""
         return daemon_duty.unheld_seats(self._by.view)
 
     def tick_held(self, project: str, holder: str) -> Ticked:
-        """Do one tick for fleet's own coordinator with the dispatch id `holder`, which this daemon runs as a duty.
+        """Do one tick for fleet's own coordinator with the dispatch id `holder`, which this daemon plays.
 
         Raise NotSeated when that coordinator no longer holds the seat. Messages to it are written into its log and
         acknowledged.
@@ -121,7 +121,7 @@ class Coord(Part):
         return Context(home=by.home, by=committer, world=by.world)
 
     def write_log(self, holder: str, lines: list[str]) -> None:
-        """Add lines to the log of the coordinator with the dispatch id `holder`, which is a duty of the daemon.
+        """Add lines to the log of the coordinator with the dispatch id `holder`, which the daemon plays.
 
         `fleet peek` and `fleet logs` show that log.
         """
@@ -138,23 +138,26 @@ class Coord(Part):
 
     # handoffs ---------------------------------------------------------------------------------------------------------
     def hand_off(self, ident: str, *, reason: str, written: str = "") -> HandoffView:
-        """Write the handoff document of an agent and queue the handoff. The agent is not ended yet."""
+        """Write the handoff document of an agent and queue the handoff. The agent is not ended yet.
+
+        `written` are notes of the agent for its successor, '' for none.
+        """
         self._by.may("coord.hand_off", agent=ident)
         why = texts.text("reason", reason)
         return handoff.hand_off(self._by.context, ident, reason=why, written=written, by=str(self._by.actor))
 
     def drain(self, project: str | None = None) -> list[HandoffView]:
-        """Carry on every queued handoff as far as possible without waiting. Returns the handoffs with their states."""
+        """Advance every queued handoff as far as possible without waiting. Returns the handoffs with their states."""
         self._by.may("coord.drain")
         return handoff.drain(self._by.context, project)
 
     def drain_later(self) -> None:
-        """Start another process that carries on handoffs. It outlives an agent that hands itself off."""
+        """Start a process that advances the queued handoffs. It goes on when the agent that asked for its own handoff ends."""
         self._by.may("coord.drain_later")
         self._by.world.start_fleet("drain", "--wait")
 
     def finish_handoff(self, entry: str, *, limit: float) -> HandoffView:
-        """Carry on one handoff until it is finished, for at most `limit` seconds."""
+        """Advance one handoff until it is finished, for at most `limit` seconds."""
         self._by.may("coord.finish_handoff")
         return handoff.finish(self._by.context, entry, limit=limit)
 

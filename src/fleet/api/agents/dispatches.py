@@ -101,7 +101,10 @@ class Dispatches(Part):
             raise
 
     def resumable(self, project: str | None = None) -> Resumables:
-        """Return the dispatches that can be resumed, with the reason why each ended. Settles those that died unseen."""
+        """Return the dispatches that can be resumed, with the reason why each ended.
+
+        Settles those whose agent has died unnoticed.
+        """
         return resume_all.resumable(self._by.context, project)
 
     def resume_all(self, project: str | None = None) -> ResumedMany:
@@ -189,7 +192,7 @@ def _project_or_none(by: Actor) -> str | None:
 
 
 def refuse_freer_agent(by: Actor, speaker: Speaker | None, act: str, wanted: Wanted) -> None:
-    """Raise NotAllowed when an agent would start an agent that may do more than itself.
+    """Raise NotAllowed when an agent would start another agent that may do more than it may itself.
 
     A command, and an engine without autonomies, count as free to do everything.
     """
@@ -202,7 +205,10 @@ def refuse_freer_agent(by: Actor, speaker: Speaker | None, act: str, wanted: Wan
 
 
 def _count_claims(rows: Rows) -> Counter[str]:
-    """Return how many claims each dispatch holds. The claims of a bundle count for the bundle's owner."""
+    """Return how many claims each dispatch holds.
+
+    The claims on a task's bundle (worktree and folder) count for the dispatch that owns the bundle.
+    """
     owners = {(row.project, row.slug): row.owner for row in q.all_bundles(rows)}
     claims = q.open_claims(rows)
     return Counter(claim.dispatch or owners.get((claim.project or "", claim.slug or ""), "") for claim in claims)

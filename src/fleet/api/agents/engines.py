@@ -43,7 +43,7 @@ class Engines(Part):
         return self._by.store.read(engine_holds.limits)
 
     def lift(self, engine: str) -> Lifted:
-        """Stop holding an engine back, because a person says that it works again.
+        """Let agents start on an engine again that a limit held back, because a person says that it works.
 
         One agent that the hold has stopped goes on first, as a trial.
         """

@@ -51,8 +51,8 @@ class Hooks(Part):
     def messages(self, *, engine: str, settling: bool = False) -> Woken:
         """Look once, without waiting, for messages to the idle agent.
 
-        With `settling`, do not end the wait when the agent is not recorded as idle: the hook that records it may still
-        be at work.
+        With `settling`, do not end the wait when the agent is not recorded as idle: another hook may be about to record
+        that.
         """
         self._by.may("hooks.messages")
         dialect, hooking = self._opened(engine)

@@ -70,7 +70,7 @@ class Jobs(Part):
         return cancel.cancel(self._by.context, ident, reason)
 
     def named(self, given: str) -> str | None:
-        """Return the id of the job with exactly this id; None when there is no such job."""
+        """Return the id `given` when a job has exactly this id; else None."""
         row = self._by.store.read(lambda rows: q.job_by_id(rows, id=given))
         return row.id if row else None
 

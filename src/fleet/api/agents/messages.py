@@ -41,7 +41,7 @@ class Messages(Part):
 
     # messages ---------------------------------------------------------------------------------------------------------
     def send(self, text: str, *, agent: str | None = None, project: str | None = None) -> list[Sent]:
-        """Send a message to one agent, to all agents of a project, or to all.
+        """Send a message to one agent, to all agents of a project, or, with neither, to all agents.
 
         Returns for each recipient whether it was delivered.
         """
@@ -69,7 +69,8 @@ class Messages(Part):
     def _wait_for_delivery(self, ident: str, to: LivingAgent, why: str) -> Sent:
         """Return whether a message was delivered.
 
-        Wait up to five seconds when `why` says that a hook is about to take it.
+        `ident` is the message's id. `why` is the reason why it was not delivered at once, '' when it was; when it says that
+        a hook is about to take the message, wait up to five seconds.
         """
         until = self._by.clock.ticks() + (ARRIVAL if "moment" in why else 0)
         while (delivered := self._delivered_message(ident)) is None and self._by.clock.ticks() < until:
@@ -104,7 +105,7 @@ class Messages(Part):
     def questions(self) -> list[Question]:
         """Return the open questions of agents.
 
-        Those that `answer` takes come first, those that need a terminal last.
+        Questions that `answer` takes come first, then those that can be answered only at the agent's terminal.
         """
         waiting, context = self._by.store.read(questions.unanswered), self._by.context
         asked = [_with_change(context, each) for each in waiting]
@@ -139,9 +140,9 @@ class Messages(Part):
     def approve(self, given: str, *, always: bool = False, prefix: str | None = None) -> Answered:
         """Permit the command that an agent asks about.
 
-        With `always` or `prefix`, agents of the project need not ask for it again. The permission is given first and
-        the rule kept second: when the rule cannot be kept, agents ask again. Raise BadSetting when the rules kept so
-        far cannot be read; then nothing is permitted.
+        With `always` or `prefix`, agents of the project need not ask for it again. `prefix` is the beginning of the
+        commands that they may run. The permission is given first, then the rule is stored; if that fails, agents ask again.
+        Raise BadSetting, and permit nothing, when the file of rules cannot be read.
         """
         self._by.may("messages.approve")
         asked = self._find_question(given)

@@ -27,7 +27,7 @@ class Sessions(Part):
     def launch(self, ident: str) -> Launched:
         """Record that a dispatch is in flight in this process.
 
-        Returns the program that the process has to become (exec).
+        Returns the program that the process has to become (exec). Raise Superseded when it was launched or ended before.
         """
         from fleet.verbs.dispatch.launch import launch
 

@@ -52,7 +52,12 @@ class Homes(Part):
         return repaired
 
     def disown(self, ident: str, reason: str) -> DisownedDispatch:
-        """Give up a dispatch because a person says that its home or machine is gone; in a moved home, change only rows."""
+        """End a dispatch because a person says that its home or machine no longer exists.
+
+        `ident` may also be a job: it is taken over by this home. `reason` is recorded. Afterwards the dispatch's claims
+        are released as far as possible, and `left` says what remains; in a home that has been moved, only rows are
+        changed.
+        """
         self._by.may("homes.disown")
         disowned = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
         return disowned.replaced(left=reclaim.reclaim(self._by.context, ident)) if self._by.moved is None else disowned
@@ -60,8 +65,8 @@ class Homes(Part):
     def install_daemon(self, *, start: bool = True) -> DaemonUnit:
         """Let the system start this home's daemon at login: with a systemd user unit, or a launchd agent on macOS.
 
-        A daemon that runs already ends after it has finished what it has begun, and the unit starts another one; without
-        `start` it runs on.
+        A daemon that runs already finishes what it has begun and ends, and the system starts another one. Without `start`,
+        it runs on, and the system starts one at the next login.
         """
         self._by.may("homes.install_daemon")
         running = lifecycle.other_than_unit(self._by) if start else None

@@ -65,14 +65,17 @@ class Operations(Part):
         yield from operations.follow(self._by.store, clock, which, after, wanted)
 
     def last_upkeep(self) -> int | None:
-        """Return when the daemon last removed old operations and journals; None when no time is recorded."""
+        """Return the time, in milliseconds, when the daemon last removed old operations and journals.
+
+        None when none is recorded.
+        """
         try:
             return int(self._by.files_of_home(paths.UPKEEP))
         except (OSError, ValueError):
             return None
 
     def note_upkeep(self, at: int) -> None:
-        """Record the time at which the daemon removed old operations and journals."""
+        """Record the time at which the daemon removed old operations and journals. `at` is in milliseconds."""
         self._by.may("operations.note_upkeep")
         self._by.files.publish(paths.UPKEEP, str(at).encode())
 

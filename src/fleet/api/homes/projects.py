@@ -82,7 +82,7 @@ class Projects(Part):
     def ensure(self, path: str, name: str | None = None) -> Registration:
         """Return the project of a repository; register the repository when it has none.
 
-        Raise BareRepository without a checkout.
+        Raise BareRepository without a checkout. Without a name, it gets the name of the directory.
         """
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
@@ -120,7 +120,7 @@ class Projects(Part):
         return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
 
     def _is_removable(self, name: str, key: str | None, *, with_tasks: bool) -> bool:
-        """Whether nothing keeps the project from being removed.
+        """Whether nothing keeps the project from being removed. `key` is the request's idempotency key.
 
         False also when a request with this key has already removed it.
         """
@@ -202,7 +202,7 @@ class Projects(Part):
         return branches.target_choice(self._by.context, project)
 
     def keep_environment(self) -> None:
-        """Save the environment variables that engines need, for agents that are started without a person's environment."""
+        """Store the environment variables that engines need, for agents that fleet starts by itself, outside a person's shell."""
         self._by.may("projects.keep_environment")
         environment.keep_environment(self._by.context)
 
@@ -259,9 +259,9 @@ class Projects(Part):
         return seated.id, True, seated.warnings
 
     def _resume_agent_in_seat(self, holder: str | None) -> str | None:
-        """Resume the dead coordinator `holder` if it is an interactive agent, and return the new id.
+        """Resume the dead coordinator `holder` if it is an interactive agent, and return the new dispatch's id.
 
-        None when it is not, or cannot be resumed.
+        None when `holder` is None, is not such an agent, or cannot be resumed.
         """
         if holder is None:
             return None

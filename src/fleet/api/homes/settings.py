@@ -23,13 +23,13 @@ class Settings(Part):
         return self._by.request.settings(project)
 
     def approved(self, project: str) -> Allowed:
-        """Return the commands that a person has approved for always in a project. They are kept in the home."""
+        """Return the commands that a person has permanently allowed in a project. They are kept in the home."""
         return allow.approved_commands(self._by.view, project)
 
     def allowed(self, project: str) -> Allowed:
         """Return the commands that agents of a project run without asking.
 
-        They come from the setting `allow` and from a person's approvals for always.
+        They are those of the setting `allow` and those that a person has permanently allowed.
         """
         return allow.allowed_in_project(self._by.view, project)
 

@@ -25,7 +25,7 @@ class Sweep(Part):
     def run(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Swept]:
         """Find what ended dispatches and tasks left behind; with `kill`, release it.
 
-        `phases` are the parts of the sweep to do, of those in CLEAN. Returns each finding and what was done with it.
+        `phases` are the parts of the sweep to do. Returns each finding and what was done with it.
         """
         if kill:
             self._by.may("sweep.run")
@@ -41,6 +41,9 @@ class Sweep(Part):
         return keep_uncommitted.commit_kept_work(self._by.context, project, slug)
 
     def prune_archive(self, *, older_than: str | None = None) -> Pruned:
-        """Remove old journals from the archive. Their dispatch ids are never used again."""
+        """Remove old journals from the archive. Their dispatch ids are never used again.
+
+        `older_than` is an age like "30d"; by default 90 days.
+        """
         self._by.may("sweep.prune_archive")
         return journal_archive.prune_journals(self._by.context, older_than=older_than)

@@ -83,7 +83,7 @@ class Views(Part):
         return self._by.store.read(lambda rows: recap.recap(rows, since=since, now=now, project=project))
 
     def nearest(self, missing: errors.Absent) -> str:
-        """Return the existing task, project or agent with the name most similar to the missing one; "" for none."""
+        """Return the existing task, project or agent with the name most similar to the missing one; "" when none is similar."""
         from fleet.model.text import nearest
         from fleet.verbs.views import known_names
 

@@ -62,7 +62,7 @@ class AskedPart:
         self._by = by
 
     def __getattr__(self, method: str) -> Callable[..., object]:
-        """Return a function that sends a call of this method to the daemon and returns the answer."""
+        """Return a function that sends a call of this method to the daemon and returns the daemon's answer."""
         own = getattr(self._part, method)
         return lambda *given, **named: self._by.ask(f"{self._name}.{method}", arguments(own, given, named))
 
@@ -92,7 +92,8 @@ class FleetByDoor(Fleet):
     def ask(self, method: str, args: Json) -> object:
         """Send one method call to the daemon and return its answer. Raise NoDoor when none answers within ten seconds.
 
-        It tries again while the daemon restarts, always under the same key, so that the act is done once.
+        `method` is like "tasks.add". While the daemon restarts, the call is sent again under the same key, so that the act
+        is done once.
         """
         key = args.get("key") or self.ids.key()
         args |= {"key": key} if "key" in args else {}

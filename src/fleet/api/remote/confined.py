@@ -32,7 +32,7 @@ class ConfinedPart:
         self._by = by
 
     def __getattr__(self, method: str) -> object:
-        """Return a method of the part: an act, whose role is checked by itself, or a read, checked here."""
+        """Return a method of the part: a method that acts checks the agent's role itself; a method that reads is checked here."""
         own, whole = getattr(self._part, method), f"{self._name}.{method}"
         return own if whole in ACTS or not callable(own) else self._checked(whole, own)
 
@@ -62,7 +62,8 @@ class ConfinedPart:
     def _check_arguments(self, whole: str, reach: str, speaker: Speaker, given: dict[str, object]) -> None:
         """Raise NotAllowed when the arguments `given` name something outside the agent's own project.
 
-        `reach` says which argument tells the project. Where that argument is None, set it to the agent's own project.
+        `reach` says which argument tells the project. When that argument is None, it is set to the agent's own project, in
+        `given`.
         """
         if reach in {reads.PROJECT, reads.FOUND}:
             name = next(each for each in _PROJECTS if each in given)
@@ -79,7 +80,10 @@ class ConfinedPart:
             self._check(whole, speaker, project)
 
     def _check(self, whole: str, speaker: Speaker, project: object) -> None:
-        """Raise NotAllowed when what the method `whole` reads does not belong to the agent's own project."""
+        """Raise NotAllowed when what the method `whole` reads does not belong to the agent's own project.
+
+        `project` is the project that it belongs to.
+        """
         reads.check_project(whole, speaker.role, who=_name_of(speaker), own=speaker.project, named=project)
 
     def _speaker(self) -> Speaker:

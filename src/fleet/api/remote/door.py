@@ -127,7 +127,10 @@ class Door:
                 self._socket.settimeout(None)
 
     def _answer_to(self, number: int, pushed: Callable[[Json], None]) -> Json:
-        """Return the answer to the request with this number; lines that come before it go to `pushed`."""
+        """Return the answer to the request with this number; lines that come before it go to `pushed`.
+
+        Raise the error that the daemon answers.
+        """
         while True:
             answer = self.receive()
             if answer.get("id") != number or "push" in answer:
@@ -156,7 +159,8 @@ class Door:
     def receive(self, *, patience: float | None = None) -> Json:
         """Return the next line from the daemon as JSON.
 
-        Raise DoorClosed when the connection has ended, or nothing more of a line comes for `patience` seconds.
+        Raise DoorClosed when the connection has ended, or when no byte comes for `patience` seconds (None: waits without a
+        limit).
         """
         if patience is not None:
             self._socket.settimeout(patience)

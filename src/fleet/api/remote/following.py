@@ -26,7 +26,7 @@ _GREETING_AGAIN = 0.5
 
 
 class Silence:
-    """Judges whether a silent daemon has stopped: it did not push operations that were committed seconds ago."""
+    """Judges whether a daemon that pushes nothing has stopped: operations were committed seconds ago, and it did not push them."""
 
     def __init__(self, newest: Callable[[], int]) -> None:
         self._newest = newest
@@ -34,11 +34,11 @@ class Silence:
         self._due = -1
 
     def end(self) -> None:
-        """Begin anew, because the daemon has pushed something."""
+        """Begin to count anew, because the daemon has pushed something."""
         self._waited, self._due = 0.0, -1
 
     def is_too_long(self, waited: float, after: int) -> bool:
-        """Whether the daemon has stopped. It was silent for `waited` seconds more, and `after` is the last operation it pushed."""
+        """Whether the daemon has stopped, after `waited` more seconds of silence. `after` is the last operation that it pushed."""
         self._waited += waited
         if self._waited < _SILENT:
             return False
@@ -48,7 +48,7 @@ class Silence:
 
 
 class PushedChanges:
-    """Waits for the next operation through the daemon; while no daemon answers, through the source `otherwise`.
+    """Waits for the next operation, of which the daemon tells; while no daemon answers, `otherwise` waits for it.
 
     `newest` reads the number of the newest operation from the store.
     """
@@ -138,8 +138,8 @@ class PushedOperations:
     def after(self, number: int) -> Iterator[OperationView | int]:
         """Yield each operation after a number as the daemon pushes it.
 
-        A bare number means that the operations up to it were rotated into the archive. Ends when `wanted()` is false, or
-        when the daemon goes away or has stopped.
+        A bare number means that the operations up to it were rotated into the archive. Ends when `wanted()` is false, when
+        the daemon closes the connection, or when it has stopped.
         """
         self._silence.end()
         door = None

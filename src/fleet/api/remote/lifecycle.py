@@ -58,7 +58,7 @@ def _answered(by: Actor) -> DaemonStatus | None:
 
 
 def _absent(by: Actor) -> DaemonStatus:
-    """Return the status of a home without a daemon, or whose daemon does not answer.
+    """Return the status of a home that has no daemon, or whose daemon does not answer.
 
     The status names the process of a daemon that does not answer. Only for a person it lists the projects whose
     coordinator needs a daemon.
@@ -101,8 +101,8 @@ def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
 def start(by: Actor) -> DaemonStatus:
     """Start the daemon of a home unless one runs, and wait until it answers. Returns its status.
 
-    Raise Refused for an agent, DaemonSilent when a daemon runs but does not answer, and why the home may not be changed
-    when it was moved or copied.
+    Raise NotAllowed for an agent, DaemonSilent when a daemon runs but does not answer, HomeMoved or HomeCopied when the
+    home was moved or copied.
     """
     found = _answered(by)
     if found is not None:
@@ -158,9 +158,9 @@ def _why_unheld(found: DaemonStatus) -> str:
 
 
 def start_if_wanted(by: Actor) -> str | None:
-    """Start the daemon and use it, unless the setting `daemon` is "never".
+    """For a person, start the daemon and use it, unless the setting `daemon` is "never" or the home was moved.
 
-    Returns why it could not start; None otherwise.
+    Returns why it could not start; None when it started or is not wanted.
     """
     if by.request.setting("daemon") == "never" or by.speaker is not None or by.moved is not None:
         return None
@@ -231,7 +231,7 @@ def stop_if_unneeded(by: Actor) -> bool | None:
 def _connected(home: str) -> Door | None:
     """Return a connection to the daemon of a home; None when none answers.
 
-    FLEET_DIRECT, with which a command makes its changes without the daemon, does not count here.
+    Ignores FLEET_DIRECT, with which a command makes its changes without the daemon.
     """
     path = f"{home}/{paths.DAEMON_SOCKET}"
     if not os.path.exists(path):

@@ -55,7 +55,9 @@ class RemotePart:
         return lambda *given, **named: self._ask(method, own, given, named)
 
     def _ask(self, method: str, own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Any:  # noqa: ANN401
-        """Let the daemon perform the method and return its answer.
+        """Let the daemon perform the method `own` of this part, and return its answer.
+
+        `given` and `named` are the call's arguments.
 
         Perform it in this process, under the same key, when the daemon is gone.
         """
@@ -97,7 +99,10 @@ class RemotePart:
             raise errors.AnswerLost(done=_listed(row.why for row in done), why=str(error)) from error
 
     def _repeat_when_free(self, own: Callable[..., T], args: Json, key: str | None) -> T:
-        """Perform the request under this key; wait while a child process of the daemon still holds the job."""
+        """Perform the request in this process under this key.
+
+        Wait while a child process of the daemon, which performed it, still holds the gate of a job.
+        """
         clock = self._actor.clock
         until = clock.ticks() + _ENDING
         while True:
@@ -111,7 +116,7 @@ class RemotePart:
 
 
 def _listed(whys: Iterable[str]) -> str:
-    """Return the reasons of operations as one text: the first ones, and how many more there are."""
+    """Return the reasons (`why`) of operations as one text: the first ones, and how many more there are."""
     every = list(whys)
     more = f"; and {len(every) - _MOST_LISTED} more" if len(every) > _MOST_LISTED else ""
     return "; ".join(every[:_MOST_LISTED]) + more
@@ -149,7 +154,8 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
 def caller_of(by: Actor, method: str = "") -> Json:
     """Return who asks and from which directory and environment, as a request carries it.
 
-    Only heavy methods, which start processes, get the whole environment.
+    A heavy method (see `acts`), which starts processes, gets the whole environment; others only the variables that fleet
+    reads.
     """
     whole = WAYS.get(method) == "heavy"
     environ = {

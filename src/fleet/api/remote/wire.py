@@ -43,7 +43,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON
 
 
 def _fields_of(value: object) -> Json | None:
-    """Return the fields of an object, or the entries of a dict, by name; None for any other value."""
+    """Return the fields of an object of fleet, or the entries of a dict, by name; None for any other value."""
     if isinstance(value, Value):
         return value.as_json()
     if isinstance(value, dict):
@@ -55,7 +55,10 @@ def _fields_of(value: object) -> Json | None:
 
 
 def type_of(value: object) -> str:
-    """Return the class of a result as `module:Class`, `[module:Class]` for a list of such; "" for plain JSON."""
+    """Return the class of a result as `module:Class`, `[module:Class]` for a list of such.
+
+    "" for plain JSON and for an empty list.
+    """
     if isinstance(value, list):
         inner = type_of(value[0]) if value else ""
         return f"[{inner}]" if inner else ""
@@ -82,7 +85,7 @@ def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
 def _class_of(type_name: str) -> type:
     """Import and return the class of a result, named `module:Class`.
 
-    Raise BadRequest for a class outside fleet's results.
+    Raise BadRequest for a class that is not one of fleet's results.
     """
     module, _, name = type_name.partition(":")
     if not module.startswith(_RESULTS):
@@ -92,7 +95,7 @@ def _class_of(type_name: str) -> type:
 
 
 class Parameters:
-    """The parameters of a method `name`: the annotation of each, its JSON type, and which are required."""
+    """The parameters of one method of `Fleet`: the annotation of each, its JSON type, and which are required."""
 
     def __init__(self, name: str, method: Callable[..., object]) -> None:
         every = signature(method).parameters.values()
@@ -132,7 +135,10 @@ def parameters_of(name: str, method: Callable[..., object]) -> Parameters:
 
 
 def arguments(method: str, given: Json, takes: Parameters) -> Json:
-    """Return the arguments of a method, made from their JSON. Raise BadRequest when one is of a wrong type."""
+    """Return the arguments of a method, made from their JSON (`given`) as its parameters (`takes`) say.
+
+    Raise BadRequest when one is of a wrong type.
+    """
     made: Json = {}
     for name, value in given.items():
         wanted = takes.types.get(name)
@@ -206,7 +212,7 @@ def _converted(kind: str, value: Any) -> Any:  # noqa: ANN401
 
 
 def error_document(error: BaseException) -> Json:
-    """Return an error as JSON, with all that `raised` needs to make it again in the other process."""
+    """Return an error as JSON. `raised` makes the same error from it in the other process."""
     if not isinstance(error, errors.FleetError):
         return {"name": "FleetError", "code": 1, "message": _fault(error), "hint": "", "facts": {"what": _fault(error)}}
     return {
@@ -226,7 +232,7 @@ def _fault(error: BaseException) -> str:
 
 
 def raised(document: Json) -> errors.FleetError:
-    """Return the error that a document describes; a plain FleetError when this version does not know its class."""
+    """Return the error that a document of `error_document` describes; a plain FleetError when this version lacks its class."""
     try:
         made: type[errors.FleetError] = getattr(errors, str(document["name"]))
         error = made(**document["facts"])

@@ -26,7 +26,7 @@ OF_STATE = (
 
 @contextmanager
 def advised(by: Actor, verb: str, project: str, slug: str | None) -> Iterator[None]:
-    """Run the block; add the task's next step to an error that refuses the verb because of the task's state."""
+    """Run the `with` block. To an error that refuses the verb because of the task's state, add the task's next step."""
     try:
         yield
     except OF_STATE as error:
@@ -35,7 +35,7 @@ def advised(by: Actor, verb: str, project: str, slug: str | None) -> Iterator[No
 
 
 def name_next_step(by: Actor, error: errors.FleetError, verb: str, project: str, slug: str | None) -> None:
-    """Set `error.way` to the task's next step and its command, unless there is none or it is the refused verb itself."""
+    """Set `error.way` to the task's next step and its command, unless there is none, or its command is the refused verb itself."""
     step = step_of_task(by.view, project, slug) if slug else None
     if step is None or step.command is None or step.command.startswith(f"fleet {verb} "):
         return

@@ -30,7 +30,7 @@ class Graph(Part):
         return self._by.store.read(lambda rows: show.graph(rows, project, self._by.clock.now(), archived=archived))
 
     def slugs(self, *, project: str, prefix: str, limit: int = 100) -> list[SlugWithTitle]:
-        """Return the slugs of a project that begin with a prefix, with their titles, at most `limit`."""
+        """Return the slugs of a project's tasks that begin with a prefix, with their titles, at most `limit`."""
         beyond = f"{prefix}~"
         return self._by.store.read(
             lambda rows: q.slugs_like(rows, project=project, prefix=prefix, beyond=beyond, most=limit)
@@ -46,9 +46,10 @@ class Graph(Part):
         key: str | None = None,
         **fields: Any,  # noqa: ANN401 - those of NewTask
     ) -> AddedMany:
-        """Add a task for every item of a list, all or none. With `dry`, only return the tasks that would be added.
+        """Add a task for every item of a list: all of them or, when one is refused, none.
 
-        `name` says where the list is from, such as its file. `fields` are those of `NewTask`, for every task.
+        With `dry`, only return the tasks that would be added. `name` says where the list is from, such as its file.
+        `fields` are those of `NewTask`, for every task.
         """
         from fleet.api.permits import refuse_running
         from fleet.verbs.tasks import add_list
@@ -61,7 +62,7 @@ class Graph(Part):
         return self._by.commit(add_list.add_list(items, like, name=name), key)
 
     def archive_ended(self, *, project: str, older_than: str | None = None, key: str | None = None) -> ArchivedMany:
-        """Archive every task that ended longer ago than `older_than`, by default the setting task.archive_after."""
+        """Archive every task that ended longer ago than `older_than` (an age like "7d"), by default the setting task.archive_after."""
         from fleet.model.text.times import duration
         from fleet.verbs.tasks import reopen
 

@@ -38,7 +38,7 @@ class Merge(Part):
             return merge.merge(context, project, slug)
 
     def together(self, *, project: str, slugs: list[str]) -> MergedTogether:
-        """Merge several tasks at once and verify the result once.
+        """Merge the work of several tasks, one on top of another, and verify the result once.
 
         When that fails, split the tasks to find those at fault. Returns the merged tasks and the refused ones with
         their errors. Waits while another merge of the project runs.
@@ -68,7 +68,7 @@ class Merge(Part):
         return [row.slug for row in self._by.store.read(lambda rows: q.mergeable_tasks(rows, project=project))]
 
     def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Landing:
-        """Move the target branch to the integration branch by fast-forward.
+        """Fast-forward the target branch, which the person's work is based on, to the integration branch.
 
         With `dry`, only return what would be moved. A target that is checked out is moved only in the person's own
         checkout `here`, and never for an agent.
@@ -87,7 +87,7 @@ class Merge(Part):
         return restore.restore_merges(self._by.context, project)
 
     def acknowledge(self, *, project: str, reason: str) -> MergesAcknowledged:
-        """Record that a person wants the missing merges to stay missing, and why."""
+        """Record that the recorded merges which the branches no longer contain are gone on purpose, and why."""
         self._by.may("merge.acknowledge")
         return recorded.acknowledge_merges(self._by.context, project, reason)
 

@@ -35,7 +35,7 @@ class Reviews(Part):
         return [work for work in queue if work.status == "blocked" or _is_reviewed_by_person(request, work.project)]
 
     def work(self, *, project: str, slug: str) -> Work:
-        """Return what a reviewer looks at: the task, its report, earlier verdicts and the changes."""
+        """Return what a reviewer looks at: the task, its report, the verdicts so far and the changes."""
         now = self._by.clock.now()
 
         def look(rows: Rows) -> tuple[TaskDetails, list[Judgement]]:
@@ -64,8 +64,8 @@ class Reviews(Part):
     ) -> VerdictView:
         """Accept a task's work, or send it back with comments.
 
-        `commit` is what the reviewer saw, by default the reported one. Raise VerdictTooLate when another verdict came
-        first and the comments were kept.
+        `verdict` says which. `commit` is the commit that the reviewer saw, by default the reported one. Raise
+        VerdictTooLate when another verdict came first and the comments were kept.
         """
         self._by.may("reviews.judge", project=project)
         context = self._by.context

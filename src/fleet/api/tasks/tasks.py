@@ -47,13 +47,13 @@ class Tasks(Part):
         return task.replaced(next_step=next_steps.step_of_task(self._by.view, project, slug))
 
     def list(self, *, project: str, filters: Filters | None = None) -> Iterator[TaskView]:
-        """Return the tasks of a project that match the filters."""
+        """Return the tasks of a project that match the filters. None filters nothing but archived tasks."""
         from fleet.verbs.tasks import show
 
         return show.listed(self._by.store, project, self._by.clock.now(), filters or show.Filters())
 
     def ready(self, *, project: str, limit: int | None = None) -> TaskViews:
-        """Return the tasks that could be started now, most urgent first."""
+        """Return the tasks that could be started now, most urgent first. `limit` None returns all."""
         from fleet.verbs.tasks import show
 
         return self._by.store.read(lambda rows: show.ready(rows, project, self._by.clock.now(), limit))
@@ -61,7 +61,7 @@ class Tasks(Part):
     def why(self, *, project: str, slug: str) -> Explanation:
         """Return why a task is not being worked on, and its next step.
 
-        The reasons include a process that keeps the worktree of the task's dead agent busy.
+        One of the reasons may be that a process still works in the worktree of the task's dead agent.
         """
         from fleet.store import queries as q
         from fleet.verbs.dispatch import settle
@@ -127,7 +127,10 @@ class Tasks(Part):
 
     # working ----------------------------------------------------------------------------------------------------------
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Claimed:
-        """Assign a ready task to the speaker. When several claim it at once, one gets it."""
+        """Assign a ready task to the speaker. When several claim it at once, one gets it.
+
+        With `override`, a person claims an open task that is not ready, or takes a task from its assignee.
+        """
         from fleet.verbs.tasks import claim
 
         self._by.may("tasks.claim")
@@ -135,7 +138,10 @@ class Tasks(Part):
         return self._by.commit(claim.claim(project=project, slug=slug, override=override), key)
 
     def unclaim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Unclaimed:
-        """Give a claimed task back, so that others can claim it."""
+        """Give a claimed task back, so that others can claim it.
+
+        With `override`, a person gives back a task that is assigned to somebody else.
+        """
         from fleet.verbs.tasks import claim
 
         self._by.refuse_override(override=override)
@@ -166,9 +172,11 @@ class Tasks(Part):
         override: bool = False,
         key: str | None = None,
     ) -> Report:
-        """Report a task as done, with the commit that its worktree is at.
+        """Report a task as done, together with the commit that its worktree is at.
 
-        Raise UncommittedWork when an agent leaves changed files uncommitted and `leave_uncommitted` gives no reason.
+        `leave_uncommitted` is the agent's reason for leaving changed files uncommitted. Without it (None), an agent whose
+        worktree has such files gets UncommittedWork. With `override`, a person may report although somebody else works on
+        the task.
         """
         from fleet.verbs.tasks import report
 
@@ -187,7 +195,10 @@ class Tasks(Part):
         return self._by.commit(change, key)
 
     def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Report:
-        """Report a task as failed."""
+        """Report a task as failed.
+
+        With `override`, a person may report although somebody else works on the task.
+        """
         from fleet.verbs.tasks import report
 
         self._by.may("tasks.fail")
@@ -196,7 +207,10 @@ class Tasks(Part):
         return self._by.commit(change, key)
 
     def block(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Report:
-        """Report a task as blocked: the agent needs a decision or help to continue."""
+        """Report a task as blocked: the agent needs a decision or help to continue.
+
+        With `override`, a person may report although somebody else works on the task.
+        """
         from fleet.verbs.tasks import report
 
         self._by.may("tasks.block")
@@ -207,7 +221,7 @@ class Tasks(Part):
     def abandon(
         self, *, project: str, slug: str, reason: str | None = None, override: bool = False, key: str | None = None
     ) -> Report:
-        """End a task that is not wanted any more. `override` ends it although somebody else works on it."""
+        """End a task that is not wanted any more. With `override`, a person ends it although somebody else works on it."""
         from fleet.model.agents import roles
         from fleet.verbs.tasks import report
 
@@ -220,7 +234,7 @@ class Tasks(Part):
         return self._by.commit(change, key)
 
     def _reported_work(self, project: str, slug: str, *, override: bool) -> str | None:
-        """Return the commit that the task's worktree is at; None without a worktree.
+        """Return the commit to report: the one that the task's worktree is at; None without a worktree.
 
         Raise OverrideIsForPeople for an agent's override.
         """

@@ -16,7 +16,7 @@ _ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f
 
 
 class DiffLine:
-    """One line of a diff: its kind, its text, and its line numbers in the old and in the new file."""
+    """One line of a diff: its kind, its text, and its line numbers in the old and in the new file (None: not in that file)."""
 
     __slots__ = ("kind", "new", "old", "text")
 
@@ -47,7 +47,10 @@ class FileDiff:
         return sum(line.kind == "removed" for line in self.lines)
 
     def line_for(self, number: int) -> int | None:
-        """Return the line of the new file at line `number` of this diff, or the nearest one; None when there is none."""
+        """Return the number, in the new file, of a line of this diff, or of the nearest line that is in the new file.
+
+        `number` is the line's index in `lines`. None when no line is in the new file.
+        """
         after = (line.new for line in self.lines[number:] if line.new is not None)
         before = (line.new for line in reversed(self.lines[:number]) if line.new is not None)
         return next(after, None) or next(before, None)
@@ -77,7 +80,11 @@ def parse_diff(text: str) -> list[FileDiff]:
 
 
 def _hunk_line(line: str, numbers: list[int], left: list[int]) -> DiffLine:
-    """Return one line of a hunk with its line numbers. Advance `numbers`; count down `left`, the lines to come."""
+    """Return one line of a hunk with its line numbers.
+
+    `numbers` are the next line numbers in the old and new file, `left` how many lines of each are to come; both are changed
+    in place.
+    """
     sign, text = line[:1], line[1:]
     if sign == "\\":  # no newline at the end of the file
         return DiffLine("head", line)
@@ -91,21 +98,24 @@ def _hunk_line(line: str, numbers: list[int], left: list[int]) -> DiffLine:
 
 
 def _hunk_start(line: str) -> tuple[list[int], list[int]]:
-    """Return the first line numbers of a hunk in the old and new file, and how many lines it has in each."""
+    """Return the first line numbers of a hunk in the old and new file, and how many lines it has in each: two pairs."""
     _, old, new, *_ = line.split(" ")
     parts = [side[1:].split(",") for side in (old, new)]
     return [int(part[0]) for part in parts], [int(part[1]) if len(part) > 1 else 1 for part in parts]
 
 
 def _unquoted(name: str) -> str:
-    """Return a name as it is: git quotes one with a quote, a backslash or a control character as C does a string."""
+    """Return a file name of a diff without git's quotes.
+
+    git quotes a name with a quote, a backslash or a control character like a C string; any other name is returned as it is.
+    """
     if not (name.startswith('"') and name.endswith('"')):
         return name
     return _ESCAPE.sub(_escaped_byte, name[1:-1].encode()).decode("utf-8", "replace")
 
 
 def _escaped_byte(found: re.Match[bytes]) -> bytes:
-    """Return the byte that git wrote as a backslash and a letter, or as a backslash and three octal digits."""
+    """Return the byte for which git wrote a backslash and a letter, or a backslash and three octal digits."""
     code = found[1]
     return bytes([int(code, 8)]) if code.isdigit() else _ESCAPED.get(code, code)
 
@@ -126,7 +136,8 @@ def _path_in(line: str) -> str:
 def side_by_side(file: FileDiff) -> Iterator[tuple[int, DiffLine | None, DiffLine | None]]:
     """Yield the rows of a side-by-side view: each removed line beside the added line that replaces it.
 
-    A row is (index of its last line in `file.lines`, old line, new line).
+    A row is (index of its last line in `file.lines`, old line, new line). A line is None where the other side has none
+    beside it.
     """
     removed: list[tuple[int, DiffLine]] = []
     added: list[tuple[int, DiffLine]] = []

@@ -12,7 +12,11 @@ _DEEPEST = 90
 
 
 class GraphLine:
-    """One line of the tree: the branch characters before a task, the task, and its further dependencies; or a remark."""
+    """One line of the tree of tasks.
+
+    `lead`: the branch characters before the task. `node`: the task, None for a line that is only a `remark`. `more`: the
+    slugs of the task's further dependencies.
+    """
 
     __slots__ = ("lead", "more", "node", "remark")
 
@@ -26,7 +30,7 @@ class GraphLine:
 def graph_lines(graph: Graph) -> Iterator[GraphLine]:
     """Yield the lines of a tree of tasks.
 
-    A branch that gets too deep for a page continues further below, at the left margin.
+    A branch that becomes too deep to be drawn continues further below, at the left margin.
     """
     nodes = {node.slug: node for node in graph.nodes}
     needs: dict[str, list[str]] = {}

@@ -78,7 +78,7 @@ def rows_of(
 
 
 def counts_of(rows: list[RowView]) -> dict[str, int]:
-    """Return how many rows each group has, without project rows and missing coordinators that nothing waits for."""
+    """Return how many rows each group has, not counting rows of projects, and of missing coordinators that no task waits for."""
     counts: dict[str, int] = {}
     for row in rows:
         if row.kind != "project" and (row.kind != "coordinator" or row.agent or row.group != "waiting"):
@@ -172,7 +172,7 @@ def _task_row(
 
 
 def _group_of(task: ShownTask, now: int) -> tuple[str, str]:
-    """Return the group of a task without an agent, and the word for its state."""
+    """Return the board's group for a task without an agent, and the word for the task's state."""
     if task.stage == "review" and task.status in {"in_progress", "blocked", "open"}:
         return "to review", "to review"
     match task.status:
@@ -192,7 +192,7 @@ def _group_of(task: ShownTask, now: int) -> tuple[str, str]:
 
 
 def _open_group(task: ShownTask, now: int) -> tuple[str, str]:
-    """Return the group of an open task without an agent, and the word for its state."""
+    """Return the board's group for an open task without an agent, and the word for the task's state."""
     if task.not_before is not None and task.not_before > now:
         return "parked", "waiting"
     if task.paused:
@@ -209,7 +209,10 @@ def _row(
     *,
     named: bool = False,
 ) -> RowView:
-    """Return the row of an agent, in the words of the status page. A `named` row has the agent's id in its key."""
+    """Return the row of an agent, in the words of the status page.
+
+    `need` is what the agent needs of a person, None for nothing. With `named`, the row's key has the agent's id.
+    """
     state = attempt.state if attempt else agent.state
     group = "needs you" if need else "ended" if sections.is_over(state) else "working"
     return RowView(
@@ -245,7 +248,11 @@ def _other_rows(page: Overview, kept: list[KeptThing], agents: list[AgentView]) 
 
 
 def _obstacle_row(key: str, each: Obstacle) -> RowView:
-    """Return the row of an obstacle that keeps tasks from being started."""
+    """Return the row that shows an obstacle: a reason why no agent starts on a ready task, or why finished work is not merged.
+
+    It is in the group "no room" when a limit of agents is reached, "needs you" when the project has no coordinator, and
+    "in the way" otherwise.
+    """
     wanted = "needs you" if sections.is_uncoordinated(each) else "in the way"
     group = "no room" if sections.is_full(each) else wanted
     return RowView(
@@ -281,7 +288,7 @@ def _kept_row(thing: KeptThing) -> RowView:
 
 
 def _look(group: str, state: str) -> Look:
-    """Return how a row of this group and state looks: rank, glyph and tone."""
+    """Return the fields of a row that follow from its group and state: rank, glyph and tone, by name."""
     return {
         "group": group,
         "rank": RANKS[group],

@@ -65,16 +65,16 @@ def _section_of(title: str, tone: Tone, entries: Sequence[Entry], hint: str = ""
 
 
 def _attempts_of(page: Overview, *, ended: bool) -> list[Attempt]:
-    """Return the agents of the status page that have ended and are not settled yet, or else those at work.
+    """Return the agents of the status page that are at work; with `ended`, those that have ended and are not settled yet.
 
-    An agent that needs a person is counted there and not among those at work, as on the screen.
+    An agent that needs a person is not among those at work: the section "Needs you" shows it.
     """
     needing = {need.dispatch for need in page.needs_you}
     return [each for each in page.working if is_over(each.state) == ended and (ended or each.who not in needing)]
 
 
 def task_counts(project: ProjectView) -> dict[str, int]:
-    """Return how many tasks of a project are in each state, by its word. Those that failed are among the blocked."""
+    """Return how many tasks of a project are in each state, by the state's word. Failed tasks count as blocked."""
     count = project.tasks
     return {
         "ready": project.ready,
@@ -91,12 +91,12 @@ def is_over(state: str) -> bool:
 
 
 def is_uncoordinated(each: Obstacle) -> bool:
-    """Whether the obstacle is a project without a coordinator that works."""
+    """Whether the obstacle is that the project has no working coordinator."""
     return each.kind in _UNCOORDINATED
 
 
 def is_full(each: Obstacle) -> bool:
-    """Whether the obstacle is a reached limit, which passes when an agent ends."""
+    """Whether the obstacle is that a limit of agents is reached. It passes when an agent ends."""
     return each.kind == LimitReached.__name__
 
 
@@ -128,9 +128,10 @@ def hold_in_words(hold: HoldView, now: int) -> str:
 
 
 def held_in_words(until: str | None, now: int) -> str:
-    """Return how long an engine is held back, as the end of a sentence.
+    """Return until when fleet starts no agent with a limited engine, as the end of a sentence that begins with its name.
 
-    `until` is None when somebody has to log in. After the time `until`, the next agent tries the engine.
+    `until` is an ISO time; None when somebody has to log in first. `now` is in milliseconds. Once the time is past, the
+    text says that the next agent tries the engine again.
     """
     if until is None:
         return "is held back until somebody logs in"

@@ -21,7 +21,10 @@ _MOST_NAMED = 4
 
 
 def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
-    """Return a snapshot of now. It may include changes after its number `seq`; the next change shows them again."""
+    """Return a snapshot of this moment, with the number `seq` of the newest operation.
+
+    It may already include later changes; the next snapshot shows them too.
+    """
     return context.world.tmux.asking_once(lambda: _snapshot(context, most))
 
 
@@ -51,7 +54,7 @@ def _snapshot(context: Context, most: int) -> Snapshot:
 
 
 def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
-    """Return the lines of the banner: what is not released, with the names of tasks; then claims of other homes."""
+    """Return the lines of the banner: what is not released although nobody needs it, then the claims of other homes."""
     names: dict[str, list[str]] = {}
     for thing in kept:
         place = f"{thing.project}/{thing.slug}" if thing.slug else thing.dispatch or thing.name
@@ -60,7 +63,10 @@ def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
 
 
 def trouble_lines(snapshot: Snapshot) -> list[str]:
-    """Return what is wrong around fleet: tmux does not answer, the daemon has died, keys of the screen are wrong."""
+    """Return what is wrong around fleet: tmux does not answer, the daemon has died, keys of the screen are wrong.
+
+    [] when nothing is.
+    """
     tmux = f"tmux does not answer: {snapshot.tmux}; agents cannot be seen or joined until it does"
     return [
         *([tmux] if snapshot.tmux else []),
@@ -75,7 +81,10 @@ def _wrong_keys(snapshot: Snapshot) -> list[str]:
 
 
 def _with_names(line: str, names: dict[str, list[str]]) -> str:
-    """Return a line about things that are not released, with the names of up to four of them."""
+    """Return a line about things of one kind that are not released, with the names of up to four of them added.
+
+    `names` are by kind.
+    """
     for kind, places in names.items():
         if f" {kind}" in line.partition(":")[0]:
             more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""

@@ -16,7 +16,7 @@ _OUTCOMES: dict[str, Outcome] = {"done": "done", "failed": "failed", "blocked": 
 
 
 def timeline(rows: Rows, since: int) -> list[Span]:
-    """Return when each agent worked since the time `since`, sorted by start."""
+    """Return when each agent worked since the time `since`, sorted by start. `since` is in milliseconds."""
     spans: dict[str, Span] = {}
     for row in q.listed_dispatches(rows, project=None, ended=1):
         if row.launched_at is not None and (row.ended_at is None or row.ended_at >= since):

@@ -89,5 +89,8 @@ def glyph_of(group: str, state: str) -> str:
 
 
 def tone_of(group: str, state: str) -> Tone:
-    """Return the tone of a row of the board: in the group "working" that of its agent's state, else that of its group."""
+    """Return the tone (colour) of a row of the board.
+
+    In the group "working" it follows from the agent's state, else from the group.
+    """
     return _TONES[group] if group != "working" else agent_tone(state)

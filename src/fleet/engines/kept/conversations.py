@@ -40,7 +40,10 @@ TABLE = Table(
 
 
 def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> str | None:
-    """Return the id of the conversation that was begun in a directory within a time span; None unless there is exactly one."""
+    """Return the id of the conversation that was begun in a directory within a time span; None unless there is exactly one.
+
+    `since` and `until` are in milliseconds.
+    """
     here = os.path.realpath(directory)
     names: set[object] = set()
     for path in glob.iglob(expand_path(kept.files)):

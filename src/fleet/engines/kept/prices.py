@@ -65,7 +65,10 @@ class Prices:
         self._known = known
 
     def of(self, model: str) -> Price | None:
-        """Return the price of a model, with or without a provider before its name; None when it is not known."""
+        """Return the price of a model, None when it is not known.
+
+        `model` may begin with a provider and a slash, and end with a date or version.
+        """
         name = model.rpartition("/")[2]
         exact = self._known.get(model) or self._known.get(name)
         fits = (key for key in self._known if name.startswith(key) and _SUFFIX.fullmatch(name[len(key) :]))

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @record(frozen=True, slots=True, kw_only=True)
 class StatusFile:
-    """The table [status_file] of an engine's file."""
+    """The table [status_file] of an engine's file.
+
+    `state`, `detail` and `at` are keys; '' for one that the file does not have.
+    """
 
     file: str
     pid: str

@@ -48,7 +48,8 @@ class Spent(NamedTuple):
 def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], Position]:
     """Return the tokens in the complete lines after a position, and the position after these lines.
 
-    A file that is shorter than the position was replaced: nothing in it is counted, and reading continues at its end.
+    When the file is shorter than the position, it was replaced: nothing in it is counted, and the returned position is its
+    end.
     """
     size = os.path.getsize(path)
     if size < position.offset:
@@ -66,7 +67,7 @@ def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], 
 
 
 def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]) -> Position:
-    """Add the tokens in one line to `spent`; return the position with the line's model and record."""
+    """Add the tokens in one line to `spent`; return the position with the model and record that the line names."""
     try:
         given = json.loads(line)
     except ValueError:
@@ -99,6 +100,6 @@ def _tokens_in_line(usage: Usage, given: object) -> Tokens | None:
 
 
 def _token_number(given: object, way: tuple[str, ...]) -> int | None:
-    """Return the number of tokens at these keys of a line; None when there is none."""
+    """Return the number of tokens to which the keys `way` lead in a line; None when they lead to none."""
     value = value_at(given, way) if way else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

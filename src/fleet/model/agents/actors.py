@@ -36,8 +36,9 @@ class Caller(Value):
 def identify_actor(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
     """Return the name of the actor, and its dispatch id; None instead of the id when the actor is no agent.
 
-    The name is `dispatch` for an agent; else `named`, the name given with `--as`; else `person`. Raise ActorIsGiven
-    when an agent also gives a name, BadId or BadName when an id or a name is not valid.
+    `dispatch` is the agent's dispatch id, None or '' for a person. The name is `dispatch` for an agent; else `named`, the
+    name given with `--as`; else `person`. Raise ActorIsGiven when an agent also gives a name, BadId or BadName when an id
+    or a name is not valid.
     """
     if dispatch:
         if named is not None:

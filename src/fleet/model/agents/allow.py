@@ -59,8 +59,7 @@ def is_rule(command: object) -> bool:
 
 
 def commands_in(line: str) -> list[list[str]]:
-    """Return the words of each command in a line, split at `&&`, `||`, `;` and `|`; an empty list when it cannot be
-    parsed.
+    """Return the words of each command in a shell line, split at `&&`, `||`, `;` and `|`; [] when it cannot be parsed.
 
     Words may be quoted. A line with a variable, a redirection, a substitution or a pattern is never parsed.
     """
@@ -107,7 +106,10 @@ class Allowed:
         return " ".join(words) in self.exact or any(words[: len(start)] == start for start in beginnings)
 
     def permits_line(self, line: str) -> bool:
-        """Return whether the rules allow every command of a line; for engines that do not split a line themselves."""
+        """Return whether the rules allow every command of a shell line.
+
+        For engines that ask about a whole line instead of each command in it.
+        """
         commands = commands_in(line)
         return bool(commands) and all(self._fits(words) for words in commands)
 

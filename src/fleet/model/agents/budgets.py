@@ -47,7 +47,7 @@ class Budget(Value):
 
 
 def way_to(scope: BudgetScope, name: str) -> str:
-    """Return the arguments of `fleet limits allow` that select a budget."""
+    """Return the arguments of `fleet limits allow` that select a budget: `name` is PROJECT/SLUG, a project, or a day."""
     project, _, slug = name.partition("/")
     return {"task": f"{slug} -p {project}", "project": f"-p {name}", "day": "--today"}[scope]
 
@@ -58,7 +58,10 @@ def first_spent(budgets: list[Budget]) -> Budget | None:
 
 
 def more(allowed: int) -> str:
-    """Return how many dollars a refusal proposes to add to a budget: a fifth of it, at least one dollar."""
+    """Return, as text, how many dollars a refusal proposes to add to a budget: a fifth of it, at least one.
+
+    `allowed` is in millionths of a dollar.
+    """
     return str(max(1, round(allowed / 5 / MILLIONTHS)))
 
 

@@ -62,7 +62,7 @@ def _replacements_in(call: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def _tool_input(command: str | None) -> Mapping[str, object]:
-    """Return the tool's input, parsed from stored JSON; an empty dict when the text is not JSON or was cut off."""
+    """Return a tool's input, parsed from the stored JSON; {} when the text is None, not JSON, or cut off."""
     if not command or not command.startswith("{"):
         return {}
     try:

@@ -70,7 +70,7 @@ class Dialect:
         self.wait: float = table.get("wait", 0)
 
     def named(self, payload: Payload) -> Payload:
-        """Return a hook's payload without what holds no named fact, such as the output of a tool, which may be long."""
+        """Return a hook's payload without the entries in which no fact is looked for, such as a tool's output, which may be long."""
         kept = {path.partition(".")[0] for path in self.fields.values()}
         return {name: value for name, value in payload.items() if name in kept}
 

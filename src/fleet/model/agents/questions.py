@@ -27,7 +27,10 @@ _BESIDE_COMMAND = frozenset({"command", "description", "timeout", "run_in_backgr
 
 
 class Asked(Value):
-    """What an agent asks in one tool call: one permission, or one or more questions, each with its choices."""
+    """What an agent asks in one tool call: one permission, or one or more questions, each with its choices.
+
+    `command` and `runs` are None when it asks for no tool or shell command.
+    """
 
     kind: QuestionKind
     text: str
@@ -37,7 +40,10 @@ class Asked(Value):
 
 
 class Answer(Value):
-    """A person's answer, as the store keeps it."""
+    """A person's answer, as the store keeps it.
+
+    `allow` is None for an answer to questions; `answers` maps each question to its answer, None for a permission.
+    """
 
     allow: Said[bool] = None  # only for a permission
     reason: Said[str] = None  # why the permission was denied
@@ -79,9 +85,10 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
 
 
 def _text_for_person(call: dict[str, object], command: str) -> str:
-    """Return the text of a tool call for a person: its command and any other fields, else the whole input as JSON.
+    """Return the text that shows a tool call to a person who is asked to allow it.
 
-    A command that begins with a brace gets a space before it, so that it is not taken for JSON.
+    It is the command, followed by any other fields of the call as JSON; without a command (''), all fields as JSON. A
+    command that begins with a brace gets a space before it, so that nobody takes it for JSON.
     """
     if not command:
         return clean(jsontext.dumps(call), _LONGEST)
@@ -114,7 +121,10 @@ def answer_of(kept: str) -> Answer:
 
 
 def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: str = "") -> Answer:
-    """Return the answer to a question or a permission, from the words that a person gave; raise BadInput when they do not fit it."""
+    """Return the answer to a question or a permission, from the words that a person gave.
+
+    Raise BadInput when the words do not fit it.
+    """
     if kind == "permission":
         return _permission_answer(" ".join(words).strip(), reason)
     if len(words) != len(choices):
@@ -126,7 +136,10 @@ def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: 
 
 
 def _permission_answer(words: str, reason: str) -> Answer:
-    """Return the answer to a permission. Words other than yes or no deny it and tell the agent what to do instead."""
+    """Return the answer to a permission. Words other than yes or no deny it and tell the agent what to do instead.
+
+    Raise BadInput for no words.
+    """
     if words.lower() in _YES:
         return Answer(allow=True)
     if words.lower() in _NO:
@@ -138,7 +151,10 @@ def _permission_answer(words: str, reason: str) -> Answer:
 
 
 def _chosen_options(choice: Choice, word: str) -> str:
-    """Return the options that a person chose by number or as text, joined by commas; only one unless the choice allows many."""
+    """Return the options that a person chose by number or as text, joined by commas.
+
+    `word` names several only if the choice allows many.
+    """
     options = choice.options
     words = [part.strip() for part in word.split(",")] if choice.many else [word.strip()]
     return ", ".join(options[int(part) - 1] if _is_option_number(part, options) else part for part in words)

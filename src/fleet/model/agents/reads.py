@@ -68,7 +68,7 @@ _ELSEWHERE = "at the agents' socket it reads only about its own project"
 
 
 def check_role(method: str, role: str, *, who: str) -> None:
-    """Raise NotAllowed when the table of reads does not let an agent of this role call the method.
+    """Raise NotAllowed when the table of reads does not let an agent of this role call the method, such as "tasks.show".
 
     `who` names the agent in the message.
     """

@@ -172,13 +172,13 @@ def act_of(name: str) -> Act:
 
 
 def check(act: str, role: str, *, who: str) -> None:
-    """Raise NotAllowed when this role may not do the act."""
+    """Raise NotAllowed when this role may not do the act. `who` names the speaker in the message."""
     if role != PERSON and role not in act_of(act).roles:
         raise refusal(act, role, who=who)
 
 
 def refusal(act: str, role: str, *, who: str, rule: str = "") -> errors.NotAllowed:
-    """Return the NotAllowed error for an act of this role, with the rule and what to do instead."""
+    """Return the error that this role may not do the act, with the rule (by default the act's) and what to do instead."""
     entry = act_of(act)
     instead = instead_of_role(role)
     return errors.NotAllowed(role=role, who=who, act=act, what=entry.what, rule=rule or entry.rule, instead=instead)

@@ -17,7 +17,10 @@ Look = Literal["ours", "absent", "foreign", "unknown"]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The recorded duty to release one resource outside the database, such as a tmux session."""
+    """The recorded duty to release one resource outside the database, such as a tmux session.
+
+    It belongs to a dispatch, to a task's bundle (`project` and `slug`), or to a job; the other fields are None.
+    """
 
     id: str
     kind: str

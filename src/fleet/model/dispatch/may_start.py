@@ -57,7 +57,7 @@ def why_no_room(project: str, count: Count, *, agents: int, project_agents: int)
 
 
 def why_used_up(engine: str, windows: Iterable[Window], now: int, quota_percent: int) -> errors.EngineHeld | None:
-    """Return the error for the first quota window that is used to `quota_percent` and not reset yet; None when there is none."""
+    """Return the error that a quota window is used to `quota_percent` and not reset yet; None when none is."""
     for row in windows:
         if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > now:
             reason = f"{row.percent} % of its window {row.span} is used"
@@ -80,9 +80,9 @@ def why_held(engine: str, kind: str, reason: str, until: int | None, now: int) -
 def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool) -> errors.Uncoordinated | None:
     """Return the error for a project whose coordinator is dead or stopped, so that nobody starts tasks; else None.
 
-    `state` is that of the coordinator, `holder` its dispatch, `epoch` 0 if the seat was never taken. A stopped
-    coordinator is an error only while tasks are ready. A seat that was never taken is no error: there a person starts
-    the agents.
+    `state` is that of the coordinator, `holder` its dispatch, `epoch` counts its holders, 0 if the seat was never taken. A
+    stopped coordinator is an error only while tasks are ready. A seat that was never taken is no error: there a person
+    starts the agents.
     """
     if state in _DEAD:
         return errors.Uncoordinated(what=f"its coordinator {holder} is dead")

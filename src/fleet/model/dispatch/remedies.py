@@ -106,7 +106,10 @@ class Press:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dismiss:
-    """Remedy: end a coordinator that is a duty of the daemon, only in the store. No process is signalled; the daemon notices."""
+    """Remedy: end a coordinator that the daemon plays, by changing its rows only.
+
+    No process is signalled; the daemon notices.
+    """
 
     asked_for: AskedFor
     reason: str
@@ -123,7 +126,10 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leave:
-    """Remedy: leave the dispatch alone. `instead` is the remedy that another caller could apply, but this one may not."""
+    """Remedy: leave the dispatch alone.
+
+    `instead` is the remedy that another caller may apply and this one may not; None when there is none.
+    """
 
     why: str
     cause: Cause
@@ -141,7 +147,9 @@ Remedy = Settle | KillRest | Press | Dismiss | Withdraw | Leave
 
 
 def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> Report:
-    """Return "none" without a report, "fresh" while the agent may still exit by itself, "over" after that time.
+    """Return whether an agent should have exited after its report.
+
+    "none" without a report, "fresh" while it may still exit by itself, "over" after that time. Times are in milliseconds.
 
     `age` is the time since the report, `grace` the time that an agent has to exit after it. With `at_rest`, the turn in
     which the agent reported has ended: then the time is over at once.
@@ -162,9 +170,9 @@ def is_gone(seen: Seen) -> bool:
 
 
 def is_owed_a_request(seen: Seen, *, asked: bool) -> bool:
-    """Return whether a handoff has to record its request at an agent that died before anybody asked it to exit.
+    """Return whether a handoff has to record a request to exit for an agent that died before anybody asked it.
 
-    So that the agent ends as handed off. One that can be settled at once has ended by itself, and needs no request.
+    With the request, the agent ends as handed off. An agent that can be settled at once has ended by itself and needs none.
     """
     return seen.condition == "dead" and not may_settle(seen) and not asked
 
@@ -253,12 +261,12 @@ def _decide_for_living(seen: Seen) -> Remedy:
 
 
 def _as_dismissal(press: Press) -> Dismiss:
-    """Return the Dismiss that replaces a Press when the coordinator is a duty of the daemon."""
+    """Return the Dismiss that stands for a Press when the daemon plays the coordinator."""
     return Dismiss(asked_for=press.asked_for, reason=press.reason, act=press.act)
 
 
 def _press_as_asked(seen: Seen) -> Press | None:
-    """Return the next stage of an exit that was requested before.
+    """Return the Press for the next stage of an exit that was requested before.
 
     None when no exit was requested, or only because of the agent's report.
     """
@@ -300,9 +308,9 @@ def _press_unseated(seen: Seen) -> Press | None:
 
 
 def _press(seen: Seen, asked_for: AskedFor, reason: str, *, act: Act = "press") -> Press:
-    """Return the next stage of the exit: ask an agent once, wait for its exit grace, then kill.
+    """Return the Press with the next stage of an agent's exit: ask it once, wait for its exit grace, then kill it.
 
-    An agent that was asked only because of its report is asked again for another purpose.
+    An agent that was asked because of its report is asked once more when it has to exit for another purpose.
     """
     if seen.asked_for is None or seen.asked_for == "report" != asked_for:
         return Press(asked_for=asked_for, reason=reason, stage="ask", act=act)

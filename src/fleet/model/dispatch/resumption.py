@@ -60,14 +60,14 @@ def has_left_work(agent: AgentView) -> bool:
 
 
 def was_interrupted(journal: Dispatch | LeftAttempt) -> bool:
-    """Return whether a dispatch was lost with its machine or its tmux server, or was a resume that never started."""
+    """Return whether a dispatch ended because its machine or tmux server went down, or was a resume that never started."""
     if journal.launched_at is None:
         return bool(journal.resumes) and journal.asked_for is None
     return journal.report is None and (journal.blocked_reason or "").startswith(INTERRUPTED)
 
 
 def why_past(journal: Dispatch, task: TaskState) -> str:
-    """Return why a dispatch cannot continue: its task is at another stage now; empty when the stage is the same."""
+    """Return that a dispatch cannot continue because its task is at another stage; "" when the stage is the same."""
     if STAGE_OF.get(journal.kind) == task.stage:
         return ""
     return f"its task is at the stage {task.stage} now"

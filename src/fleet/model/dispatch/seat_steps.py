@@ -70,7 +70,7 @@ def restarts_so_far(last: Restarts | None, holder: str, ran: int) -> int:
 
 
 def may_restart(last: Restarts | None, *, holder: str, ran: int, now: int, most: int) -> bool:
-    """Return whether fleet restarts a dead coordinator loop (`holder`) by itself.
+    """Return whether fleet restarts a dead coordinator loop (dispatch `holder`) by itself. `last` is the record of restarts.
 
     `ran` is how many milliseconds the loop ran. False when it died within its first minute: it would die again, and a
     person has to see why. False when the last restart was within this minute and may be under way, and after `most`

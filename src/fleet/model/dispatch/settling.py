@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known about a dispatch whose process is dead."""
+    """What is known about a dispatch whose process is dead.
+
+    None in a field means that there was no report, exit status or request. `other_boot`: it ran before the last boot.
+    `work`: it left commits or artifacts.
+    """
 
     launched: bool
     report: Report | None = None

@@ -122,8 +122,9 @@ def is_ending(row: HasEnding) -> bool:
 
 
 def is_held_by_daemon(row: RunsSomewhere) -> bool:
-    """Return whether a coordinator is a duty of the daemon: it has no tmux session, and its process is the daemon itself.
+    """Return whether the daemon plays a coordinator: it has no tmux session, and its process is the daemon itself.
 
-    Such a coordinator is ended in the store only. A signal would end the daemon, and with it every other duty.
+    Such a coordinator is ended by changing its rows only. A signal would end the daemon, and with it everything that the
+    daemon does.
     """
     return row.kind == "coord" and row.server is None

@@ -102,7 +102,7 @@ def item_id(data: object) -> str:
 
 
 def numbered(contents: Iterable[object]) -> Iterator[tuple[str, int, object]]:
-    """Yield the id, the number and the content of each item. An item that occurs again gets its count appended: ID-2."""
+    """Yield the id, the number and the content of each item. When an item occurs again, its id gets a number: ID-2."""
     seen: dict[str, int] = {}
     for number, data in enumerate(contents, 1):
         ident = item_id(data)

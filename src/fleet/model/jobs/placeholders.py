@@ -38,12 +38,18 @@ def names_in(text: str) -> list[str]:
 
 
 def fill(text: str, values: Values) -> str:
-    """Return a text with each placeholder replaced by its value. The result is not safe for a shell."""
+    """Return a text with each placeholder replaced by its value. The result is not safe for a shell.
+
+    Raise Missing when a placeholder has no value.
+    """
     return _PLACE.sub(lambda place: place[1] or text_of(value_of(place[2], values)), text)
 
 
 def fill_shell(text: str, values: Values) -> tuple[str, dict[str, str]]:
-    """Return a shell command with each placeholder replaced by a quoted variable, and the values of these variables."""
+    """Return a shell command with each placeholder replaced by a quoted variable, and the values of these variables by name.
+
+    Raise Missing when a placeholder has no value, or one that no command can take.
+    """
     pieces: list[str] = []
     variables: dict[str, str] = {}
     names: dict[str, str] = {}

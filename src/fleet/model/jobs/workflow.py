@@ -53,7 +53,11 @@ class Retry:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Map:
-    """The map part of a workflow: where the items come from, and the steps for each item."""
+    """The map part of a workflow: where the items come from, and the steps for each item.
+
+    `source` says how to read `given`: list, file, command or glob. `breaker`: after how many failures alike the job pauses,
+    0 for never.
+    """
 
     source: str
     given: Any
@@ -94,7 +98,10 @@ class Workflow:
 
 
 def read(text: str, file: str) -> Workflow:
-    """Return the workflow that a job's document describes; raise BadWorkflow, with the first fault, when the document is not valid."""
+    """Return the workflow that a job's document describes; `file` is shown in messages.
+
+    Raise BadWorkflow, with the first fault, when the document is not valid.
+    """
     all_faults = faults(text)
     if all_faults:
         first = all_faults[0]

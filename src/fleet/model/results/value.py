@@ -74,7 +74,7 @@ class Value(metaclass=_Fields):
 
     @classmethod
     def from_json(cls, given: Any) -> Self:  # noqa: ANN401 - what `as_json` made
-        """Return the value that `as_json` was called on, from its JSON."""
+        """Return the value from what `as_json` made of it."""
         return cls(**{name: cls._from_json(name, given.get(name.removesuffix("_"))) for name in cls._names})
 
     @classmethod

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
     """Return the settings in the text of a settings file; raise BadSetting for its first error.
 
-    `path` is shown in messages; `file` says which of the two settings files it is.
+    `path` is shown in messages; `file` is the name of the settings file: config.toml or fleet.toml.
     """
     try:
         given = dict(_flatten(parse(text)))
@@ -46,7 +46,11 @@ def _bad_setting(path: str, fault: Fault) -> errors.BadSetting:
 
 
 def _faults(given: dict[str, Node], file: str) -> Iterator[Fault]:
-    """Yield the errors in a file's settings: settings that belong in the other file first, then unknown names and wrong values."""
+    """Yield the faults in the settings of one settings file, given by their dotted names.
+
+    First the settings that belong in the other settings file, then unknown names and wrong values. `file` says which of
+    the two files it is.
+    """
     elsewhere = {setting.name: setting.file for setting in SETTINGS if setting.file != file}
     for name in [name for name in given if name in elsewhere]:
         yield given[name].fault(f"unknown setting {name!r} in this file", f"it belongs in {elsewhere[name]}")

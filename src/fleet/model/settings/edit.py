@@ -19,7 +19,10 @@ def with_value(text: str, name: str, value: str | list[str]) -> str:
 
 
 def _first_table(lines: list[str]) -> int:
-    """Return the index of the first table's line, or of the comments directly above it; the number of lines without a table."""
+    """Return the index of the line with the first table, or of the comments directly above it.
+
+    Without a table, return the number of lines.
+    """
     first = next((number for number, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
     while 0 < first < len(lines) and lines[first - 1].lstrip().startswith("#"):
         first -= 1

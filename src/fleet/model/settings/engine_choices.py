@@ -20,5 +20,8 @@ def setting_of(text: str) -> str | list[str]:
 
 
 def model_for(engine: str, first: str, model: str | None) -> str | None:
-    """Return the model for an agent on this engine: the given model on the first choice, None (the engine's own) on any other."""
+    """Return the model for an agent on this engine: `model` if it is the engine of first choice, else None.
+
+    None means the model that the engine uses by itself.
+    """
     return model if engine == first else None

@@ -99,8 +99,8 @@ def is_key(word: str) -> bool:
 def keys_in_force(given: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """Return the keys of every act of the screen: the keys in the settings, else the default ones.
 
-    Faulty entries of the settings are left out. A key that the settings give to one act is not the default key of
-    another, which may then have none.
+    Faulty entries of the settings are left out. A key that the settings give to one act is taken from the act whose default
+    key it is; that act may then have none.
     """
     faulty = {name for name, _why in key_faults(given)}
     right = {name: keys for name, keys in given.items() if name not in faulty}
@@ -113,7 +113,7 @@ def keys_in_force(given: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
 
 
 def _keys_as_given(given: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Return the keys of every act: those in the table, faulty or not, else the default ones."""
+    """Return the keys of every act: those that `given` names, faulty or not, else the default ones."""
     return {act.name: _words(given[act.name]) if act.name in given else act.keys for act in ACTS}
 
 

@@ -22,7 +22,7 @@ _SCALAR = _BARE | frozenset("+.: ")
 
 
 class Doubt(Exception):
-    """The text is not TOML, or of a kind that only the parser of TOML knows."""
+    """Raised when the text is not TOML, or has something that only the parser of TOML understands."""
 
 
 def setting_names(text: str) -> Iterator[str]:
@@ -46,7 +46,7 @@ def _setting(text: str, at: int, table: str) -> Names:
 
 
 def _value(text: str, at: int, name: str) -> Names:
-    """Yield the names that a value sets: its own, or those in its table; return the place after it."""
+    """Yield the names that the value at this place sets: `name`, or those in its table. Return the place after the value."""
     if text[at : at + 1] == "{":
         yield f"{name}."
         return (yield from _inline_table(text, at + 1, f"{name}."))
@@ -64,7 +64,7 @@ def _value(text: str, at: int, name: str) -> Names:
 
 
 def _list(text: str, at: int, name: str) -> Names:
-    """Yield the names in the items of a list (a table in it has names); return the place after the list."""
+    """Yield the names in the tables that a list contains. Return the place after the list."""
     at = _after_comments(text, at)
     while text[at : at + 1] != "]":
         at = _after_comments(text, (yield from _value(text, at, name)))
@@ -121,7 +121,7 @@ def _after_string(text: str, at: int) -> int:
 
 
 def _end_of_string(text: str, at: int, quotes: str) -> int:
-    """Return the place of the quotes that end a string. A backslash escapes in a string with double quotes alone."""
+    """Return the place of the quotes that end a string. Only in double quotes does a backslash escape the next character."""
     while True:
         end = text.find(quotes, at)
         if end < 0:

@@ -93,9 +93,9 @@ class Setting(Key):
 class SettingValue:
     """The value of a setting, and where it comes from: a file and line, or the default.
 
-    When no person has trusted the value in a repository's file, `untrusted` is the setting's guard and `written` the
-    value in the file; `value` is then the value trusted before, or the default. `wrong` says, one to a line, what is
-    wrong with a value that only those who use it refuse.
+    When no person has trusted the value in a repository's file, `untrusted` is the setting's guard and `written` the value
+    in the file; `value` is then the value trusted before, or the default. `wrong` has a line for each fault inside the
+    value, which does not keep the other settings from being read.
     """
 
     __slots__ = ("help", "name", "source", "untrusted", "value", "written", "wrong")
@@ -666,7 +666,7 @@ SECRETS = frozenset(setting.name for setting in SETTINGS if setting.secret)
 
 
 def merged(*given: dict[str, SettingValue]) -> dict[str, SettingValue]:
-    """Return all settings: the defaults, overridden by the given files in their order."""
+    """Return all settings by name: their defaults, overridden by the given files; a later file overrides an earlier one."""
     values = {
         row.name: SettingValue(name=row.name, value=row.default, source="default", help=row.help) for row in SETTINGS
     }

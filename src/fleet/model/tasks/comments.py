@@ -16,7 +16,8 @@ _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>[1-9]\d{0,8}):?\s+\S.*")
 def quote_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str:
     """Return the comments with the code quoted below each comment of the form `FILE:LINE text`.
 
-    `line_of` returns a line of a file. The quote keeps the comment clear after an edit has changed the line numbers.
+    `line_of` returns a line of a file, None when there is none. With the quote, the comment stays clear after an edit has
+    changed the line numbers.
     """
     shown = []
     for line in comments.splitlines():

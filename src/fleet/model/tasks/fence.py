@@ -53,7 +53,10 @@ def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
 
 
 def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Caller) -> bool:
-    """Return whether a report only repeats the status that the task already has; raise Superseded for a different second report."""
+    """Return whether a report only repeats the status that the task already has.
+
+    Raise Superseded when an agent reports something else than before.
+    """
     check_agent(project, slug, state, caller)
     if state.status == OUTCOME[event]:
         return True

@@ -56,7 +56,7 @@ def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
 
 
 def _unorderable_tasks(needs: Mapping[str, list[str]]) -> set[str]:
-    """Return the tasks on a cycle, or that depend on one: they can never become ready."""
+    """Return the tasks that are on a cycle or depend on a task that is: they can never become ready."""
     waiting = {slug: len(set(needed)) for slug, needed in needs.items() if needed}
     wanted_by: Needs = {}
     for slug, needed in needs.items():

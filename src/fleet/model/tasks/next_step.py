@@ -145,7 +145,7 @@ def _step_of_stopped(facts: TaskFacts) -> NextStep:
 def _step_of_repair(facts: TaskFacts) -> NextStep | None:
     """Return the next step that repairs the branch or the worktree of a task; None when nothing has to be repaired.
 
-    No command of such a step deletes a commit or a file: git refuses where something would be lost.
+    Such a step never deletes a commit or a file: git refuses its command where something would be lost.
     """
     branch, tree = task_branch(facts.slug), facts.tree
     if facts.branch == "gone" and tree not in {"no branch", "other branch"}:
@@ -162,7 +162,7 @@ def _step_of_repair(facts: TaskFacts) -> NextStep | None:
 
 
 def _needs_no_tree(facts: TaskFacts) -> bool:
-    """Return whether what comes next looks at the branch only: a review or a merge, and no agent that is resumed for it."""
+    """Return whether the next step needs the task's branch but not its worktree: a review or a merge, no resumed agent."""
     if facts.stage == "review":
         return not (facts.status == "failed" and facts.is_resumable)
     return facts.stage == "finisher" and facts.status != "blocked"

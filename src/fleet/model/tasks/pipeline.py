@@ -31,6 +31,6 @@ MOST_FIXES = 3
 def after_work(kind: str, review: str | None) -> str:
     """Return the stage that follows when a dispatch of this kind is done: `review` or `finisher`.
 
-    `review` is the value of the setting of that name.
+    `review` is the value of the setting `review`.
     """
     return "review" if kind in WORKING and review in {"person", "agent"} else "finisher"

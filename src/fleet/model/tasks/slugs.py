@@ -28,5 +28,5 @@ def _number_for(title: str) -> str:
 
 
 def numbered_slug(slug: str, number: int) -> str:
-    """Return the slug with a number appended, for the second and later tasks of the same slug."""
+    """Return the slug with a number appended, unless the number is 1: the second task with a slug is number 2."""
     return slug if number == 1 else f"{slug}-{number}"

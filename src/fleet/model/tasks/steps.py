@@ -92,5 +92,5 @@ def step(project: str, slug: str, status: str, event: str) -> TaskStatus:
 
 
 def blockers_change(before: str, after: str) -> int:
-    """Return by how much the dependents' counts of open blockers change with a task's status: -1, 0 or 1."""
+    """Return by how much the open blockers of each dependent change when a task's status changes: -1, 0 or 1."""
     return (before in SATISFIED) - (after in SATISFIED)

@@ -44,7 +44,10 @@ def _written(character: str) -> str:
 
 
 def _sound(character: str) -> str:
-    """Return a character's sound from its Unicode name: `ka` for か, HIRAGANA LETTER KA; empty for a mark, else a blank."""
+    """Return the Latin letters for a character's sound, from its Unicode name: `ka` for か (HIRAGANA LETTER KA).
+
+    "" for a mark that belongs to another character; a blank when the name tells no sound.
+    """
     if unicodedata.category(character).startswith("M"):
         return ""
     name = unicodedata.name(character, "")

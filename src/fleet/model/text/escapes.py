@@ -55,7 +55,7 @@ _made: dict[int, str] = {}
 
 
 def tail(given: str, most: int, *, more: str = "") -> str:
-    """Return the last `most` characters of a text, after a note of how many were left out and where they are (`more`).
+    """Return the last `most` characters of a text, after a note of how many were left out; `more` says where they are.
 
     A text that is not longer is returned unchanged.
     """
@@ -65,7 +65,10 @@ def tail(given: str, most: int, *, more: str = "") -> str:
 
 
 def cut(given: str, most: int, *, more: str = "") -> str:
-    """Return the first `most` characters of a text, followed by a note of how many were left out and where to see them (`more`)."""
+    """Return the first `most` characters of a text, followed by a note of how many were left out.
+
+    `more` says where to see them.
+    """
     if len(given) <= most:
         return given
     return f"{given[:most]}… ({len(given) - most:,} more characters{f': {more}' if more else ''})"

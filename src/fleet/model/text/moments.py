@@ -14,7 +14,7 @@ _FORMS = "30m, 2h, 3d (from now), 18:00, 2026-11-15 or 2026-11-15T18:00Z"
 
 
 def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = False) -> int:
-    """Return the time in milliseconds that a text names: a time of day, a date, an ISO time, or a duration from `now`.
+    """Return the time, in milliseconds, that a text names: a time of day, a date, an ISO time, or a duration from `now`.
 
     With `back` a time of day or a duration lies before now. A time without a zone is in `local`; None is the machine's
     zone, with the summer time of that day. Raise BadTime when the text is none of these.
@@ -30,7 +30,7 @@ def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = Fal
 
 
 def _next_or_last(today: datetime, *, hour: int, minute: int, back: bool) -> datetime:
-    """Return the next moment with this hour and minute, or with `back` the last one."""
+    """Return the next moment after `today` with this hour and minute; with `back`, the last one before."""
     found = today.replace(hour=hour, minute=minute, second=0, microsecond=0)
     if back and found > today:
         return found - timedelta(days=1)

@@ -18,7 +18,7 @@ _OPTIONS = re.compile(r"(?P<name>\b\w*(?:token|password|passwd|secret|api_?key))
 def address(url: str) -> str:
     """Return an address without its user, password and options.
 
-    Only the scheme when it is unclear where the password ends; only an ellipsis when the text is no address.
+    When it is unclear where the password ends, return only the scheme; when the text is no address, only an ellipsis.
     """
     scheme, found, rest = url.partition("://")
     if not found:
@@ -33,7 +33,7 @@ def address(url: str) -> str:
 def masked(url: str) -> str:
     """Return only the scheme of an address, because in some addresses the host itself is the secret.
 
-    Only an ellipsis when the text has no scheme.
+    When the text has no scheme, return only an ellipsis.
     """
     scheme, found, _rest = url.partition("://")
     return f"{scheme}://{HIDDEN}" if found and scheme.isalnum() else HIDDEN

@@ -22,21 +22,30 @@ def title(given: str) -> str:
 
 
 def line(what: str, given: str, *, most: int = LINE) -> str:
-    """Return a text of one line without blanks around it; raise BadText when it is empty, too long or has more than one line."""
+    """Return a text of one line without blanks around it; raise BadText when it is empty, too long or has more than one line.
+
+    `what` names the text in messages.
+    """
     if _BREAKS.intersection(given.strip()):
         raise errors.BadText(what=what, why="has more than one line", advice="put the rest into --description")
     return text(what, given.strip(), most=most, advice=f"say it in {most} characters at most")
 
 
 def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str:
-    """Return a text; raise BadText when it is empty, too long or has control characters."""
+    """Return a text; raise BadText when it is empty, too long or has control characters.
+
+    `what` names the text in messages.
+    """
     if not given.strip():
         raise errors.BadText(what=what, why="is empty", advice=f"say something, in {most} characters at most")
     return maybe(what, given, most=most, advice=advice)
 
 
 def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -> str:
-    """Return a text that may be empty; raise BadText when it is too long or has control characters."""
+    """Return a text that may be empty; raise BadText when it is too long or has control characters.
+
+    `what` names the text in messages.
+    """
     if len(given) > most:
         otherwise = "put it into a file and register that with `fleet artifact PATH`"
         raise errors.BadText(what=what, why=f"has {len(given)} characters, {most} at most", advice=advice or otherwise)

@@ -31,7 +31,7 @@ def iso_or_none(at: int | None) -> str | None:
 
 
 def since_epoch(told: str) -> int:
-    """Return the milliseconds of a time that `iso` wrote. (The module `datetime` is slow to import.)"""
+    """Return the milliseconds of a text that `iso` wrote. Does not use the module `datetime`, which is slow to import."""
     year, month, day = int(told[:4]), int(told[5:7]), int(told[8:10])
     hour, minute, second, rest = int(told[11:13]), int(told[14:16]), int(told[17:19]), int(told[20:23])
     # Count the year from March, so that a leap day is its last day.

@@ -30,7 +30,10 @@ def maker_of(claim: Claim) -> str:
 
 
 def is_made_by(claim: Claim, repository: str, branch: str, world: World) -> bool:
-    """Return whether this claim created the branch, according to its reflog: the only proof if fleet died before it marked the branch."""
+    """Return whether this claim created the branch, according to the branch's reflog.
+
+    That is the only proof if fleet died before it marked the branch.
+    """
     return world.proofs.branch_birth(repository, branch).maker == maker_of(claim)
 
 
@@ -62,7 +65,7 @@ def is_branch_of_project(repository: str, branch: str, owner: str, world: World,
 
 
 def may_delete_branch(claim: Claim, repository: str, branch: str, world: World, *, held: bool) -> bool:
-    """Return whether this claim may delete a branch. `held`: the claim's worktree had the branch checked out until now."""
+    """Return whether this claim may delete a branch. `held`: the claim's worktree, just removed, had the branch checked out."""
     owner = claim.data.get("branch_mark") or claim.data.get("owner_mark") or ""
     mark, birth = world.proofs.branch_mark(repository, branch), world.proofs.branch_birth(repository, branch)
     marked = bool(owner) and mark.startswith(owner) and (held or bool(birth.at)) and _may_be_marked_branch(mark, birth)
@@ -87,7 +90,7 @@ def mark_unmarked_branch(claim: Claim, owner: str, world: World) -> None:
 
 
 def _may_be_marked_branch(mark: str, birth: Birth) -> bool:
-    """Return whether fleet's mark in git's configuration can be about this branch, and not an earlier one of the same name.
+    """Return whether fleet's mark in git's configuration can be about this branch, not about an earlier one of its name.
 
     The reflog says when and by whom the branch was made (`birth`). True when the reflog is too short to say.
     """

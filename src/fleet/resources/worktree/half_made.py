@@ -20,7 +20,7 @@ def lock_prefix(world: World) -> str:
 
 
 def lock_reason(claim: Claim, dispatch: str, world: World) -> str:
-    """Return the lock reason for a new worktree. It names home, dispatch and claim: the proof who made the worktree."""
+    """Return the lock reason for a new worktree. It names home, dispatch and claim, and so proves who made the worktree."""
     return f"{lock_prefix(world)}{dispatch} {claim.id}"
 
 
@@ -30,12 +30,18 @@ def is_locked_by(claim: Claim, lock: str | None, world: World) -> bool:
 
 
 def is_used(claim: Claim, world: World) -> bool:
-    """Return whether somebody may have worked in a half-made worktree: its checkout was complete, and git finds changes or fails."""
+    """Return whether somebody may have worked in a half-made worktree.
+
+    True when its checkout was complete and git finds changes, or fails.
+    """
     return leftovers.is_filled(claim.name) and world.git.is_dirty(claim.name) is not False
 
 
 def is_empty_folder(claim: Claim) -> bool:
-    """Return whether there is only an empty folder at the path of a worktree that was not created yet; it counts as absent."""
+    """Return whether only an empty folder is at the path of a worktree that was not created yet.
+
+    Such a worktree counts as absent.
+    """
     return claim.state in UNMADE and leftovers.is_blank(claim.name)
 
 

@@ -23,7 +23,10 @@ def has_lost_its_pointer(claim: Claim) -> bool:
 
 
 def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
-    """Return whether an interrupted removal deleted the worktree's `.git` file, and git's entry `here` is on the claim's branch."""
+    """Return whether an interrupted removal deleted a worktree's `.git` file while git still lists it on the claim's branch.
+
+    `here` is how git lists it.
+    """
     return has_lost_its_pointer(claim) and here.branch == claim.data["branch"]
 
 

@@ -27,7 +27,11 @@ _BESIDE = ".fleet-copy"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """What a worktree needs before anybody works in it."""
+    """What a worktree needs before anybody works in it.
+
+    `path` is the worktree, `copies` are files of `repository` to copy, `setup` is the command (None: none), `log` the file
+    for its output.
+    """
 
     repository: str
     path: str

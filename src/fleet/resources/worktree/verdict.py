@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
     """Return whether a worktree may be removed, must be kept, or needs files moved to the trash first.
 
-    Changes nothing. A half-made worktree may be removed, because nobody has worked in it. So may one whose interrupted
-    removal deleted its `.git` file, because git had found it clean; the code that continues that removal restores the
-    worktree and asks again.
+    Changes nothing. A half-made worktree may be removed, because nobody has worked in it. So may one whose `.git` file was
+    deleted by an interrupted removal, because git had found it clean; who continues the removal restores the worktree and
+    asks again.
     """
     if (
         claim.kind != "worktree"
@@ -59,7 +59,10 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
 
 
 def is_rebasing(claim: Claim, branch: str | None) -> bool:
-    """Return whether a worktree is on no branch because a rebase of the task's own branch is in progress; the next agent continues it."""
+    """Return whether a worktree is on no branch because a rebase of the task's own branch is in progress.
+
+    The next agent continues that rebase. `branch` is the worktree's branch, None for none.
+    """
     return claim.state == "live" and branch is None and rebased_branch(claim.name) == claim.data.get("branch")
 
 

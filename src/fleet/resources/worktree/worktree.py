@@ -55,7 +55,7 @@ class Worktree:
     def look(self, claim: Claim, world: World) -> Look:
         """Return `ours` if git lists the worktree on its branch, or in a rebase of that branch.
 
-        A half-made one may be on no branch yet.
+        A half-made one may be on no branch yet. Else `absent`, `foreign` or `unknown`.
         """
         return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
 
@@ -151,7 +151,10 @@ class Worktree:
         return True
 
     def _has_own_branch(self, claim: Claim, order: Order, world: World) -> bool:
-        """Return whether the task's branch exists; raise ForeignBranch when it exists but does not provably belong to this project."""
+        """Return whether the task's branch exists.
+
+        Raise ForeignBranch when it exists but does not provably belong to this project.
+        """
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
         place = (order.repository, order.branch)
@@ -185,7 +188,11 @@ class Worktree:
             gate.give()
 
     def _delete_branch(self, claim: Claim, world: World, *, held: bool) -> None:
-        """Delete the branch if it is this project's, merged and unused; else record the commit at which an unmerged branch was left."""
+        """Delete the task's branch if it is this project's, merged and unused.
+
+        For an unmerged branch, record the commit at which it was left. `held`: the worktree, just removed, had the branch
+        checked out.
+        """
         repository, branch, integration = (claim.data.get(name, "") for name in ("repository", "branch", "integration"))
         commit = world.git.branches(repository, branch).get(branch)
         if commit is None or not may_delete_branch(claim, repository, branch, world, held=held):
@@ -200,7 +207,7 @@ class Worktree:
 
 
 def _refuse_losing_work(claim: Claim, world: World) -> None:
-    """Raise GitRefused if somebody has written into the worktree since the first check found it clean."""
+    """Raise GitRefused if somebody has written into the worktree since it was found clean."""
     whole = replace(claim, state="live")  # the files that an interrupted removal deleted are restored
     verdict = may_go(whole, world, disposable=claim.data.get("disposable", ()))
     if isinstance(verdict, Keep):

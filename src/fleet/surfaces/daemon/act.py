@@ -41,14 +41,15 @@ def main() -> int:
 
 
 def _nobody() -> Connection:
-    """Return an empty Connection, because this process has none: the daemon holds the client's connection."""
+    """Return an empty Connection: not this process but the daemon is connected to the client."""
     return Connection.__new__(Connection)
 
 
 def _callbacks(request: Request, lines: TextIO) -> Json:
     """Return, by name, the functions that the request's method takes as arguments; {} when it takes none.
 
-    They push progress to the client. For a job, `wanted` returns False after SIGINT, so that the job stops in order.
+    They push progress to the client. For a job, `wanted` returns False after SIGINT, so that the job stops in order. The
+    lines are written to `lines`.
     """
 
     def telling(told: object) -> None:

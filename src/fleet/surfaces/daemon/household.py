@@ -97,7 +97,7 @@ class Household:
         self.writer.stop(max(0.0, until - monotonic()))
 
     def open(self, actor: str | None = None) -> Fleet:
-        """Return a new Fleet for the asker of the request that this thread works on.
+        """Return a new Fleet for whoever sent the request that this thread works on (the asker).
 
         Without an asker it is for the actor `actor`, or for the daemon itself when that is None.
         """
@@ -163,7 +163,7 @@ class Household:
 
 
 def _asker(actor: str | None) -> Asker:
-    """Return the dispatch id and the actor name of the asker that this thread works for, and whether it is confined.
+    """Return the dispatch id and the actor name of the asker that this thread works for, and whether it is a sandboxed agent.
 
     Without an asker, return (None, `actor`, False).
     """

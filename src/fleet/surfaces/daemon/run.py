@@ -42,7 +42,8 @@ ENDING = 25.0
 def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
     """Serve the home that the environment names until a signal or a request ends the daemon.
 
-    Raise DaemonRuns when another daemon serves the home, Refused for an agent.
+    Raise DaemonRuns when another daemon serves the home, Refused for an agent. `commands` makes what performs command
+    lines, `log` writes the daemon's log.
     """
     os.environ[DIRECT] = os.environ[UNATTENDED] = "1"
     os.environ.pop("MALLOC_ARENA_MAX", None)  # it counts from the start of a process, and is not meant for agents
@@ -72,7 +73,7 @@ def _allow_many_files() -> None:
 
 
 def _taken_gate(fleet: Fleet) -> Gate:
-    """Take the gate of the home's daemon and return it.
+    """Take the gate of the home's daemon, of which there is only one, and return the gate.
 
     Raise DaemonRuns, with the holder, when another process holds it.
     """

@@ -126,7 +126,7 @@ class Writer:
     def stop(self, seconds: float | None = None) -> None:
         """Take no more requests, finish those that wait, and end the thread. Wait at most this many seconds for it.
 
-        What is not committed then is undone when the process ends, and was not answered.
+        What is not committed by then is undone when the process ends; its clients get no answer.
         """
         with self._lock:
             self._is_ending = True
@@ -139,7 +139,10 @@ class Writer:
         return get_ident() == self._ident
 
     def submit(self, waiting: Waiting) -> None:
-        """Queue a request for the writer's thread, which calls `waiting.finish` after the commit. Raise WriterEnded after `stop`."""
+        """Queue a request for the writer's thread, which calls `waiting.finish` after the commit.
+
+        Raise WriterEnded after `stop`.
+        """
         with self._lock:
             if self._is_ending:
                 raise WriterEnded
@@ -152,7 +155,7 @@ class Writer:
         self._quick.append(waiting)
 
     def do_quick(self) -> None:
-        """Commit the quick requests: in the calling thread if it need not wait for another one, else in the writer's."""
+        """Commit the quick requests that wait: in the calling thread if it can do so at once, else in the writer's thread."""
         if not self._quick or self._is_awaited or not self._turn.acquire(blocking=False):
             return  # the thread does them, or wakes the loop
         try:
@@ -181,7 +184,7 @@ class Writer:
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
         """Commit a change: in the shared transaction while one is open, else in one of its own.
 
-        Only the thread that may use the connection now calls it.
+        Only the thread that has the turn may call it.
         """
         store = self._opened()
         if self._doubted is not None:
@@ -191,7 +194,7 @@ class Writer:
     def read(self, work: Callable[[Rows], T]) -> T:
         """Read from the shared transaction while one is open, else from a snapshot.
 
-        Only the thread that may use the connection now calls it.
+        Only the thread that has the turn may call it.
         """
         store = self._opened()
         if self._doubted is not None:
@@ -237,7 +240,7 @@ class Writer:
             self.wake_loop()
 
     def _next(self, *, wait: bool) -> Waiting | None:
-        """Return the request that has waited longest; with `wait`, wait for one. None at the end.
+        """Return the request that has waited longest; with `wait`, wait for one. None when the writer is to end.
 
         Without `wait`, return a quick request when no other one waits, and None when none waits at all.
         """
@@ -305,7 +308,10 @@ class Writer:
         return batch
 
     def _do_each(self, first: Waiting, more: Callable[[], Waiting | None], batch: list[Waiting]) -> None:
-        """Perform requests while `more` returns one, within the bounds of a batch; append each to `batch` first."""
+        """Perform `first` and what `more` returns, within the limits of a batch.
+
+        Append each request to `batch` before it is performed.
+        """
         until = monotonic() + self._longest
         waiting: Waiting | None = first
         while waiting is not None:
@@ -314,7 +320,7 @@ class Writer:
             waiting = more() if len(batch) < self._most and monotonic() < until else None
 
     def _finish(self, done: list[Waiting]) -> None:
-        """Answer each request, after the commit. One that cannot be answered is logged, and keeps nobody waiting."""
+        """Answer each request, after the commit. When one cannot be answered, log that and answer the others."""
         for waiting in done:
             try:
                 waiting.finish(waiting)
@@ -363,7 +369,7 @@ class Writer:
 
 
 class SharedStore(Store):
-    """The store of one thread of the daemon: it reads by its own connection, and the writer commits for it."""
+    """The store of one thread of the daemon: it reads through a connection of its own, and the writer commits its changes."""
 
     def __init__(self, writer: Writer, open_store: Callable[[], Store]) -> None:
         self._writer = writer

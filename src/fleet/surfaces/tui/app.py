@@ -105,7 +105,7 @@ class FleetApp(App[None], inherit_bindings=False):
                 loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
 
     def _handle_exception(self, error: Exception) -> None:
-        """Keep an unexpected error and end the TUI. Textual alone would print the values of all variables."""
+        """Keep an unexpected error in `fault` and end the TUI, without the values of all variables that Textual would print."""
         self.fault = self.fault or error
         super()._handle_exception(error)
         self._exit_renderables.clear()
@@ -133,7 +133,7 @@ class FleetApp(App[None], inherit_bindings=False):
         self.board.post(lambda: self.board.show_loss(why))
 
     def _on_shown(self, shown: Shown) -> None:
-        """Keep the new lines of a tab and let the board draw them. Called in the thread of the details."""
+        """Keep the newly fetched lines of a tab and let the board draw them. Called in the thread of the details."""
         is_waiting, self._newest_details = self._newest_details is not None, shown
         if not is_waiting:
             self.board.post(self._draw_details)

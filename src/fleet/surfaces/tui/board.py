@@ -189,13 +189,15 @@ class Board(Screen[None], inherit_bindings=False):
 
     @property
     def is_anything_wanted(self) -> bool:
-        """Whether any row waits for a person."""
+        """Whether a row of the newest snapshot waits for a person."""
         return self.snapshot is not None and any(group in WANTED for group in self.snapshot.counts)
 
     def select_soon(self, key: str) -> None:
-        """Select the row with this key, and unfold it, when one of the next snapshots has it; take one at once.
+        """Select the row with this key, and unfold it, as soon as a snapshot has it; take a snapshot at once.
 
-        When the person presses a key before, the row is not selected any more: the key was meant for another.
+        Given up after a few snapshots.
+
+        It is not selected once the person has pressed a key, which was meant for the row that is selected now.
         """
         self._wanted_key, self._wanted_for = key, _SOON
         self.app.hurry()
@@ -208,7 +210,7 @@ class Board(Screen[None], inherit_bindings=False):
                 self._wanted_key = ""
 
     def next_wanted(self) -> bool:
-        """Select the next row that waits for a person, also when the filter leaves it out: then the filter is closed.
+        """Select the next row that waits for a person, also one that the filter leaves out; the filter is closed then.
 
         Returns False when there is none.
         """
@@ -390,10 +392,12 @@ class Board(Screen[None], inherit_bindings=False):
         failed: Callable[[str], None] | None = None,
         queue: bool = False,
     ) -> None:
-        """Run `act` in the background; then call `done` with its result, or `failed` with its error, else show the error.
+        """Run `act` in the background, then call `done` with its result.
 
-        `says` tells the person what is done. While an act of this `name` runs, only say which; with `queue`, run this
-        one afterwards.
+        When it fails, call `failed` with the reason; without `failed`, show the reason.
+
+        `says` tells the person what is done. While an act of this `name` runs, only tell the person so; with `queue`, run
+        this one after it.
         """
 
         def finish(result: T) -> None:
@@ -410,7 +414,7 @@ class Board(Screen[None], inherit_bindings=False):
         self._draw_running()
 
     def _draw_running(self) -> None:
-        """Show what is done in the background, also on a review page, which hides the board."""
+        """Show in a bar which acts run in the background, also on the review page, which covers the board."""
         text = " · ".join(f"{says} …" for says in self.acts.unfinished)
         self._bar_text("running", text)
         for screen in self.app.screen_stack:
@@ -426,7 +430,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.app.notify(escapes.text(text), markup=False, timeout=5)
 
     def joined(self, comment: str) -> str:
-        """Return a comment as one line, as a review keeps it. Say so when it had several."""
+        """Return a comment as one line, as a review stores it. Tell the person when it had several lines."""
         if len(comment.splitlines()) > 1:
             self.say("the lines of the comment were joined to one")
         return " ".join(comment.split())

@@ -104,8 +104,8 @@ _LIGHT_GROUNDS = frozenset({"7", "15"})
 def palette_for(setting: str) -> Palette:
     """Return the palette for the setting screen.theme.
 
-    For `auto`, choose by the terminal's background, if COLORFGBG names it. With NO_COLOR, return the palette of the
-    terminal's own colours.
+    For `auto`, choose by the terminal's background, if COLORFGBG names it. When the variable NO_COLOR is set, return the
+    palette of the terminal's own colours.
     """
     if os.environ.get("NO_COLOR"):
         return TERMINAL
@@ -123,14 +123,17 @@ class Look:
         self._styles: dict[tuple[str, bool, bool], Style] = {}
 
     def style(self, tone: str, *, bold: bool = False, selected: bool = False) -> Style:
-        """Return the style for a tone, if wanted bold or with the background of the selected row."""
+        """Return the style for a tone ('' for plain text): with `bold` bold, with `selected` on the background of the selected row."""
         key = (tone, bold, selected)
         if key not in self._styles:
             self._styles[key] = self._made(tone, bold=bold or tone == "bold", selected=selected)
         return self._styles[key]
 
     def _made(self, tone: str, *, bold: bool, selected: bool) -> Style:
-        """Create the style for a tone. Without a colour for the selection, a selected row is reversed."""
+        """Create the style for a tone.
+
+        When the palette has no colour for the selection, a selected row has its colours reversed.
+        """
         colour = self.palette.tones.get(tone, "")
         ground = self.palette.selected if selected else None
         dim = tone == "dim" and not colour

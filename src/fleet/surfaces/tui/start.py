@@ -16,7 +16,7 @@ from fleet.surfaces.tui.look import palette_for
 def run(*, actor: str | None = None) -> int:
     """Run the TUI for the home until the person leaves it. Returns the exit code.
 
-    When a fault of fleet ends it, raise an error that says so, once the terminal is as it was.
+    When an unexpected error ends it, restore the terminal and raise an error that says so.
     """
     with Fleet.open(actor=actor) as fleet:
         home, request = fleet.home, fleet.request
@@ -30,7 +30,7 @@ def run(*, actor: str | None = None) -> int:
 
 
 def _spoken(fault: Exception) -> errors.FleetError:
-    """Return the error that tells people of a fault of fleet: what it is, and the lines of the source where it came up."""
+    """Return the error that tells people of an unexpected error: what it is, and the lines of the source where it was raised."""
     places = [
         f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in traceback.extract_tb(fault.__traceback__)
     ]

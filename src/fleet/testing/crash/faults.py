@@ -128,7 +128,11 @@ def _run(act: FaultAct, call: str, error: str, number: int, *, of: int) -> Fault
 
 
 def _faults(scene: SimulatedScene, act: FaultAct, played: _Played) -> list[str]:
-    """Return what is wrong after a failing call: with the answer, with the files, and with the next attempt."""
+    """Return what is wrong after a call of the system was made to fail in an act; empty when all is well.
+
+    Checked are: the error is one of fleet, no temporary file is left, the written state agrees with the answer, and the
+    same act succeeds when it is tried again.
+    """
     faults = [] if issubclass(_class_of(played.kind), errors.FleetError) else [f"no error of fleet: {played.text}"]
     left = [name for _folder, _inner, names in os.walk(scene.home) for name in names if unfinished.is_temporary(name)]
     faults += [f"a temporary file is left: {name}" for name in left]

@@ -33,7 +33,7 @@ INBOX = "the agent's next `fleet inbox` shows the message"
 def deliver(context: Context, dispatch: str, listing: Listing) -> str:
     """Deliver an agent's waiting messages now, if the agent can take them.
 
-    Returns the reason when a message still waits, for people; "" when none waits.
+    `listing` has the tmux panes. Returns, for people, why a message still waits; "" when none waits.
     """
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=dispatch))
     waits = _waiting_messages(context, dispatch)
@@ -68,7 +68,10 @@ def _engine_or_none(context: Context, known: LivingAgent) -> Engine | None:
 
 
 def _why_later(context: Context, known: LivingAgent, *, listens: bool) -> str:
-    """Return why the agent gets its messages later (it is busy, or a budget has stopped it); "" when it can get them now."""
+    """Return why the agent gets its messages later (it is busy, or a budget has stopped it); "" when it can get them now.
+
+    `listens`: whether the agent's hooks report to fleet, so that its state is known.
+    """
     if listens and known.state not in QUIET:
         return _why_busy(known)
     parked = why_parked(context.by, context.world.home, known)
@@ -87,7 +90,7 @@ def _why_busy(known: LivingAgent) -> str:
 def _type_message(context: Context, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
     """Type the oldest waiting message into the agent's terminal, if its screen shows an empty input box.
 
-    Returns the reason when a message still waits; "" when none waits. Without `hooked`, no hook will acknowledge the
+    Returns, for people, why a message still waits; "" when none waits. Without `hooked`, no hook will acknowledge the
     message, so it is recorded as acknowledged at once.
     """
     pane = listing.pane_of(dispatch)

@@ -35,11 +35,11 @@ _CONTINUE = {"limit": RESET, "login": LOGGED_IN}
 
 
 def try_engine_again(context: Context, engine: str) -> Lifted:
-    """End the hold of an engine because a person says that it works again; remind the agents that the hold had stopped.
+    """End the hold of an engine because a person says that it works again; remind the agents it had stopped.
 
-    One agent continues first, as the trial. When its model has answered, the ticks of the coordinators remind the
-    others; in a project without a coordinator, the others wait until a person calls this again. Raises Absent for an
-    unknown engine, unless it has a hold or stopped agents.
+    One agent continues first, as the trial. When its model has answered, the ticks of the coordinators remind the others;
+    in a project without a coordinator, they wait until a person calls this again. Raises Absent for an unknown engine that
+    has neither a hold nor stopped agents.
     """
     stopped = stopped_by_hold(context, engine)
     if not stopped and context.store.read(lambda rows: q.hold_of(rows, engine=engine)) is None:
@@ -63,7 +63,10 @@ def try_engine_again(context: Context, engine: str) -> Lifted:
 
 
 def _end_hold_now(engine: str) -> Change[bool]:
-    """Return the change that ends a hold now, so that the next agent becomes the trial; committing it returns whether there was a hold."""
+    """Return the change that ends a hold at once, so that the next agent becomes the trial.
+
+    Committing it returns whether there was a hold.
+    """
 
     def work(tx: Tx) -> bool:
         tx.note(tried=engine)
@@ -73,7 +76,7 @@ def _end_hold_now(engine: str) -> Change[bool]:
 
 
 def stopped_by_hold(context: Context, engine: str) -> list[LivingAgent]:
-    """Return the agents of this home that a limit or a failed login of the engine has stopped, oldest first.
+    """Return the agents of this home that a usage limit or failed login of the engine has stopped, oldest first.
 
     Leaves out agents that have reported, or were asked to exit.
     """
@@ -152,7 +155,9 @@ def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
 
 
 def _become_trial(agent: LivingAgent) -> Change[None]:
-    """Return the change that makes a running agent the trial of its engine; committing it raises EngineHeld if another is."""
+    """Return the change that makes a running agent the trial of its engine; committing it raises EngineHeld if another
+    agent is the trial.
+    """
 
     def work(tx: Tx) -> None:
         tx.dispatch = agent.dispatch

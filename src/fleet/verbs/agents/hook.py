@@ -48,7 +48,11 @@ _ENDED_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
 
 
 class Reply(Value):
-    """The reply to a hook event: JSON for the engine, the ids of messages in it, and the question that needs an answer first."""
+    """The reply to a hook event.
+
+    `payload`: JSON for the engine, None for nothing. `messages`: the ids of the messages in it. `question`: the id of a
+    question of the agent whose answer the hook has to wait for, None for none.
+    """
 
     payload: Payload | None = None  # the JSON that the engine reads
     messages: tuple[str, ...] = ()  # ids of the messages in the payload
@@ -56,7 +60,11 @@ class Reply(Value):
 
 
 class Outcome(Value):
-    """What was recorded for a hook event: the turn's result, the messages handed out, the id of the question asked."""
+    """What was recorded for a hook event.
+
+    `turn`: how the agent's turn went. `messages`: those that were handed out. `question`: the id of the question that the
+    agent asked, None for none.
+    """
 
     turn: Turn
     messages: list[Received]
@@ -64,7 +72,7 @@ class Outcome(Value):
 
 
 class Known(Value):
-    """The store's row of a running agent, the hold of its engine, and the counts of its waiting messages and open questions."""
+    """What the store knows of a running agent: its row, the hold of its engine, and how many messages and questions wait."""
 
     agent: LivingAgent
     hold: Hold | None
@@ -73,7 +81,10 @@ class Known(Value):
 
 
 class HookEvent(Value):
-    """One hook event of one agent, with everything that is needed to handle it."""
+    """One hook event of one agent, with everything that is needed to handle it.
+
+    `fresh` is an id for a question that the event may ask; `over_budget` and `rules` are '' when there are none.
+    """
 
     by: Committer
     dialect: Dialect
@@ -108,7 +119,10 @@ class HookEvent(Value):
 
 
 def handle_event(event: HookEvent) -> Reply:
-    """Record one hook event and return the reply; an empty reply when the event has no meaning or the agent has ended."""
+    """Record one hook event and return the reply to it.
+
+    The reply is empty when the event means nothing to fleet or when the agent has ended.
+    """
     act = _HANDLERS.get(event.dialect.events.get(event.name, ""))
     known = event.known() if act is not None else None
     return act(event, known) if act is not None and known is not None else Reply()
@@ -155,7 +169,10 @@ def _on_worked(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_notified(event: HookEvent, known: Known) -> Reply:
-    """Record a notice of the engine. Notices come late: an idle notice does not replace a state that says more."""
+    """Record a notice of the engine, for example that the agent is idle or asks for permission.
+
+    Notices come late, so an idle notice does not replace a state that says more.
+    """
     state = event.dialect.notices.get(event.text("notice"))
     before = known.agent.state
     if (state == "idle" and (before in _INFORMATIVE or before in QUIET)) or (state == before == "asks"):
@@ -167,7 +184,7 @@ def _on_notified(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_stopped(event: HookEvent, known: Known) -> Reply:
-    """Record that the turn ended, and reply with the waiting messages or, once, with the request to report.
+    """Record that the agent's turn has ended. Reply with its waiting messages, or once with the request to report.
 
     An agent whose budget is spent stays stopped, and its messages wait, until a person allows more.
     """
@@ -270,7 +287,7 @@ def _on_status(event: HookEvent, known: Known) -> Reply:
 def _on_asks(event: HookEvent, known: Known) -> Reply:
     """Record the agent's question, and reply with its id: the caller then waits for the answer.
 
-    A command that a person has allowed for always, also since the agent's start, is permitted at once without a
+    A command that a person has allowed for always, before or after the agent's start, is permitted at once, without a
     question.
     """
     asked = _asked_question(event)
@@ -287,11 +304,11 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_permits(event: HookEvent, _known: Known) -> Reply:
-    """Permit a command that the rules given at the agent's start allow; else reply nothing: a person answers at the
-    terminal.
+    """Permit a command that the agent's rules allow, as they were at its start; else reply nothing.
 
-    Rules added since the start do not count, because the agent's sandbox may let the agent write to the home. Network
-    access, which Codex requests together with a command, is not permitted here.
+    Without a reply, a person answers at the terminal. Rules added since the start do not count, because the agent's sandbox
+    may let the agent write to the home. Network access, which Codex requests together with a command, is not permitted
+    here.
     """
     asked, given = _asked_question(event), event.dialect.field(event.payload, "input")
     if isinstance(given, dict) and str(given.get("description") or "").startswith(_NETWORK):
@@ -316,7 +333,7 @@ _HANDLERS = {
 
 
 def _is_allowed(event: HookEvent, project: str, command: str) -> bool:
-    """Return whether a person has allowed this command for always in the agent's project."""
+    """Return whether a person has permanently allowed this command in the agent's project."""
     row = event.by.store.read(lambda rows: q.project_by_name(rows, name=project))
     return row is not None and allowed.read(event.home, project, row.added_at).permits(command)
 
@@ -328,9 +345,10 @@ def permission(event: str) -> Payload:
 
 # writing --------------------------------------------------------------------------------------------------------------
 def _record_event(event: HookEvent, decide: Decide, *, question: str | None = None) -> Outcome | None:
-    """Call `decide` and record the report that it returns, in one transaction. Returns None when the agent has ended.
+    """In one transaction, call `decide` and record the report that it returns, with the messages it hands out.
 
-    If the daemon recorded the event under the same key and its reply was lost, return the recorded outcome.
+    `question` is the id of the question that the event asks. Returns None when the agent has ended. If the daemon recorded
+    the event under the same key and its reply was lost, return the outcome recorded then.
     """
 
     def work(tx: Tx) -> Outcome | None:
@@ -418,7 +436,10 @@ def _asked_question(event: HookEvent) -> asking.Asked:
 
 
 def _facts(event: HookEvent) -> Facts:
-    """Return conversation, context use, tokens and cost from the event; None for each that is missing or malformed."""
+    """Return what the event says of the agent: its conversation, use of the context (percent), tokens and cost (millionths of a dollar).
+
+    A value that is missing or malformed is None.
+    """
     context, tokens, cost = (event.dialect.field(event.payload, name) for name in ("context", "tokens", "cost"))
     named = event.text("conversation")
     return {

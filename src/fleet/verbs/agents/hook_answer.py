@@ -32,14 +32,21 @@ _SAID_NO = "A person has said no to this"
 
 
 class Looked(Value):
-    """The result of one look for the answer to a question: whether the wait is over, and the answer as the engine reads it."""
+    """The result of one look for the answer to a question.
+
+    `over`: whether the wait is over. `payload`: the answer as JSON for the engine, None when there is none.
+    """
 
     over: bool
     payload: Payload | None = None
 
 
 class Woken(Value):
-    """The result of one look for messages to an idle agent: whether the wait is over, the text that wakes it, the messages' ids."""
+    """The result of one look for messages to an idle agent.
+
+    `over`: whether the wait is over. `text`: what wakes the agent, '' for nothing. `messages`: the ids of the messages in
+    the text.
+    """
 
     over: bool
     text: str = ""
@@ -47,7 +54,10 @@ class Woken(Value):
 
 
 def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: Callable[[], bool]) -> Payload | None:
-    """Wait for the answer to a question. Returns it as the engine reads it; None when none came or the question was closed."""
+    """Wait until a person answers a question of the agent. Returns the answer as JSON for the engine.
+
+    Returns None when no answer came within the engine's limit, when the question was closed, or when the agent is gone.
+    """
     until = clock.ticks() + event.dialect.wait
     while clock.ticks() < until and not is_agent_gone():
         looked = look_for_answer(event, ident, clock)
@@ -58,7 +68,7 @@ def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: C
 
 
 def look_for_answer(event: HookEvent, ident: str, clock: Clock) -> Looked:
-    """Look once for the answer to a question of the agent; if there is one, close the question and return the answer."""
+    """Look once for the answer to a question of the agent; if a person has answered, close the question and return the answer."""
     row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
     if row is None or row.dispatch != event.dispatch:
         return Looked(over=True)
@@ -68,7 +78,7 @@ def look_for_answer(event: HookEvent, ident: str, clock: Clock) -> Looked:
 
 
 def give_up(event: HookEvent, ident: str, clock: Clock) -> Looked:
-    """Close a question for which no hook waits any more; return the answer if one came at the last moment."""
+    """Close a question for whose answer no hook waits any more; return the answer if one came at the last moment."""
     looked = look_for_answer(event, ident, clock)
     if looked.over or event.by.commit(_give_up_question(event, ident)):
         return Looked(over=True, payload=looked.payload)
@@ -76,7 +86,10 @@ def give_up(event: HookEvent, ident: str, clock: Clock) -> Looked:
 
 
 def _give_up_question(event: HookEvent, ident: str) -> Change[bool]:
-    """Return the change that closes an unanswered question; committing it returns False when an answer was given before."""
+    """Return the change that closes an unanswered question.
+
+    Committing it returns False when the question is answered or closed already.
+    """
 
     def work(tx: Tx) -> bool:
         tx.note(question=ident, taken=False)
@@ -86,7 +99,7 @@ def _give_up_question(event: HookEvent, ident: str) -> Change[bool]:
 
 
 def _take_answer(event: HookEvent, ident: str, answer: str, at: int) -> Payload | None:
-    """Close an answered question and return the answer for the engine; None when the question was closed before."""
+    """Close an answered question and return the answer as JSON for the engine; None when the question was closed already."""
 
     def work(tx: Tx) -> bool:
         closed = q.close_question(tx, id=ident, at=tx.at) == 1
@@ -150,7 +163,10 @@ def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | N
 
 
 def _received(given: object) -> Received:
-    """Return a taken message as `Received`. A repeated request gets the message as stored JSON, which is converted."""
+    """Return a taken message as `Received`.
+
+    `given` is a `Received`, or its JSON when a repeated request got the stored result.
+    """
     return given if isinstance(given, Received) else Received.from_json(given)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tuple[str, ...], dict[str, str]]:
     """Write an engine's hook files. Returns the command-line words and environment variables that activate them.
 
-    Both are empty when the engine has no hooks, or none at this level of autonomy.
+    Both are empty when the engine has no hooks, or none at this level of autonomy (None: no level is set).
     """
     if engine.hooks is None or (engine.hooks.at and autonomy not in engine.hooks.at):
         return (), {}
@@ -38,9 +38,9 @@ def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tupl
 
 
 def inject_rules(context: Context, engine: Engine, project: str, role: str, allowed: Allowed) -> dict[str, str]:
-    """Write the file of commands that an agent may run unasked. Returns the environment variable that names the file.
+    """Write the file of commands that an agent may run unasked. Returns the environment variable that names the file, as {name: path}.
 
-    Returns an empty dict when the engine reads no such file.
+    {} when the engine reads no such file.
     """
     if engine.rules is None:
         return {}
@@ -54,7 +54,10 @@ def write_dialect(context: Context, engine: Engine) -> None:
 
 
 def _write_if_changed(context: Context, name: str, text: str) -> str:
-    """Write a file of the home unless it already has this text. Returns the absolute path of the file."""
+    """Write a file of the home, unless it already has this text.
+
+    `name` is relative to the home. Returns the absolute path of the file.
+    """
     files = context.world.files
     try:
         if files.read(name) == text.encode():

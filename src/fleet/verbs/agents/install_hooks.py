@@ -24,7 +24,7 @@ Settings = dict[str, Any]
 
 
 def install(context: Context, engine: Engine) -> HooksInstalled:
-    """Write fleet's hooks into the person's settings, and replace those of an earlier install."""
+    """Write fleet's hooks into the person's own settings of an engine, in place of those of an earlier install."""
     path, before = _read_settings(engine)
     write_dialect(context, engine)
     after = _without_fleet_hooks(before)
@@ -39,7 +39,7 @@ def install(context: Context, engine: Engine) -> HooksInstalled:
 
 
 def uninstall(context: Context, engine: Engine) -> HooksInstalled:
-    """Remove fleet's marked hooks from the person's settings, and nothing else."""
+    """Remove fleet's marked hooks from the person's own settings of an engine. All else in the file stays."""
     path, before = _read_settings(engine)
     after = _without_fleet_hooks(before)
     _write_settings(context, path, before, after)
@@ -47,7 +47,7 @@ def uninstall(context: Context, engine: Engine) -> HooksInstalled:
 
 
 def status(context: Context, engine: Engine) -> HooksOf:
-    """Return whether hooks are installed in the person's settings, and whether this fleet program installed them."""
+    """Return whether hooks are installed in the person's own settings, and whether they are those of this fleet program."""
     table = hooks.hooks_of(engine)
     if not table.install:
         return HooksOf(engine=engine.name, injected=True, file=None, installed=False, current=False)

@@ -45,7 +45,7 @@ class State:
 
 
 def agents(context: Context, found: Unfinished) -> list[AgentView]:
-    """Return the view of each unfinished dispatch, coordinators included: task, state and its source, context, cost."""
+    """Return what people see of each unfinished dispatch, coordinators included: task, state and its source, context, cost."""
     known = {row.dispatch: row for row in found.heard}
     used = {row.dispatch: cost_view(row) for row in found.used}
     signs = SignsOfLife(context, context.world.tmux.listing(), [row.id for row in found.rows if not is_pending(row)])
@@ -53,7 +53,10 @@ def agents(context: Context, found: Unfinished) -> list[AgentView]:
 
 
 def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> AgentView:
-    """Return the view of one unfinished dispatch, without its counted cost."""
+    """Return the view of one unfinished dispatch, without the cost that fleet counts itself.
+
+    `known` is the agent's row, None when there is none.
+    """
     state = _state(context, row, known, signs)
     cost = known.cost if known else None
     return AgentView.made_of(
@@ -107,7 +110,7 @@ def _foreign_owner(context: Context, row: Dispatch) -> str:
 
 
 def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
-    """Return the state of a dispatch that is not launched: starting, or exited when the process that started it is proven dead."""
+    """Return the state of a dispatch that is not launched: "starting", or "exited" when it provably never will be."""
     from fleet.verbs.dispatch.facts import why_alive  # noqa: PLC0415 - a large import, needed only for a pending dispatch
 
     if why_alive(context, row, listing):

@@ -30,7 +30,10 @@ ONCE = "(Heed each message id once: leave out what you have already followed.)"
 
 
 def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message") -> Change[LivingAgent]:
-    """Return the change that stores a message for an agent; committing it returns the agent, or raises Refused if it has ended."""
+    """Return the change that stores a message for an agent. `ident` is the id of the new message.
+
+    Committing it returns the agent; it raises Refused if the agent has ended, Contested if the id is used.
+    """
     kept = texts.text("message", text, most=LONGEST, advice=f"say it in {LONGEST} characters at most")
 
     def work(tx: Tx) -> LivingAgent:
@@ -48,13 +51,19 @@ def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message")
 
 
 def waiting(rows: Rows, dispatch: str, now: int) -> list[WaitingMessage]:
-    """Return the agent's unacknowledged messages that no process is handing out at the moment."""
+    """Return the agent's unacknowledged messages that no process is handing out.
+
+    A process that has handed out a message has a minute until it counts as waiting again.
+    """
     unread = q.waiting_messages(rows, dispatch=dispatch)
     return [row for row in unread if row.delivered_at is None or not now - LEASE <= row.delivered_at <= now + LEASE]
 
 
 def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Received]:
-    """Mark an agent's waiting messages as handed out and return them; for a minute no other process hands them out."""
+    """Mark an agent's waiting messages as handed out, at most `most`, and return them.
+
+    No other process hands them out within the next minute. `how` is recorded: the way in which the agent gets them.
+    """
     between = {"before": tx.at - LEASE, "after": tx.at + LEASE}
     handed_out = [
         Received.made_of(row)
@@ -92,12 +101,15 @@ def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[list[str]]:
 
 
 def line(message: Received) -> str:
-    """Return one message as the agent reads it. It begins with `MARK`, which no terminal takes for a command."""
+    """Return one message as the agent reads it.
+
+    It begins with `MARK`, so that the agent's terminal does not take it for a command.
+    """
     return f"{MARK}{message.id}] from {message.sender}: {message.text}"
 
 
 def lines(messages: Sequence[Received]) -> str:
-    """Return several messages as the agent reads them, and after them the rule to act on each message only once."""
+    """Return messages as the agent reads them, followed by the rule that it acts on each message only once."""
     return "\n\n".join([*map(line, messages), ONCE])
 
 

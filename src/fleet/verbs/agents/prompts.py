@@ -45,7 +45,10 @@ RESUME_KIND = "handoff_resume_inbox"  # the same file, once it was rewritten for
 
 @record(frozen=True, slots=True, kw_only=True)
 class WantedPrompt:
-    """The owner and kind of a prompt to acquire, and the host and tmux socket that the caller expects, if any."""
+    """The prompt that a program wants to acquire: its owner and kind.
+
+    `host_id` and `tmux_socket` are those that the caller expects to be at; None when it expects nothing.
+    """
 
     owner: str  # project/P/slug/S, coord/P, or only the task's slug with `project`
     project: str | None = None
@@ -108,9 +111,9 @@ def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Cl
 
 
 def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
-    """Take over the claim `held` on a prompt whose maker was killed before it wrote the file; return the new claim.
+    """Take over a claim on a prompt whose maker was killed before it wrote the file; return the claim as it is then.
 
-    The new claim has the actor and the data of `wanted`. Raises Contested when another process was faster.
+    It gets the actor and the data of `wanted`. Raises Contested when another process was faster.
     """
 
     def work(tx: Tx) -> None:
@@ -187,9 +190,9 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
 
 
 def _refuse_unreleasable(ident: str, kind: str) -> None:
-    """Raise BadInput unless `kind` is a kind of claim that this dispatch may release.
+    """Raise BadInput unless `kind` is a kind of claim that a dispatch may release.
 
-    It may not release the kinds that belong to its task, and those that are computed from the store.
+    It may not release what belongs to its task, or what is computed from the store.
     """
     if class_of(kind) == "adoptable":
         raise errors.BadInput(
@@ -205,7 +208,7 @@ def _refuse_unreleasable(ident: str, kind: str) -> None:
 
 
 def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
-    """Raise an error while the row that counts as this claim is held: the agent's record, or the project's seat.
+    """Raise an error while the agent's record or the project's seat, which count as claims too, is held.
 
     Raises SeatKept when the dispatch itself holds the seat, else NotOwned. The record ends with its dispatch, the seat
     with `coord stop`.
@@ -230,7 +233,10 @@ def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
 
 
 def _not_released_error(ident: str, left: WhyLeft) -> errors.FleetError:
-    """Return the error for a claim that was not released, by its cause alone: a failure, a busy owner, or a thing that is not fleet's."""
+    """Return the error for a claim that was not released; its class depends on the cause alone.
+
+    The causes are a failure, a busy owner, or a thing that is not fleet's.
+    """
     match left.cause:
         case "failed":
             return errors.NotReleased(what=left)
@@ -296,13 +302,19 @@ def _refuse_ended(tx: Tx, ident: str) -> None:
 
 
 def left_inbox(context: Context, ident: str | None) -> Claim | None:
-    """Return the live inbox claim that a dispatch of this home has left for its successor; None when there is none."""
+    """Return the live inbox claim that a dispatch of this home has left for its successor.
+
+    None when there is none, and when `ident` is None.
+    """
     claim = _inbox_of(context, ident or "")
     return claim if claim is not None and claim.is_live and is_own(context, claim) else None
 
 
 def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
-    """Record the new owner and content of a rewrite. Returns the moved claim; None when the inbox has another owner by now."""
+    """Record that an inbox goes to the dispatch `new` with new content, as the intent of a rewrite.
+
+    Returns the claim with its new owner; None when another dispatch owns the inbox by now.
+    """
     data = {**claim.data, "rewritten_from": claim.dispatch, "rewrite": content}
     kept, was = jsontext.dumps(data), claim.dispatch or ""
     moved = q.give_claim(tx, id=claim.id, was=was, dispatch=new, data=kept, at=tx.at)
@@ -330,7 +342,10 @@ def finish_rewrite(context: Context, claim: Claim) -> None:
 
 
 def _write_rewrite(context: Context, claim: Claim, content: str) -> None:
-    """Write the prompt file of a rewrite and record that it is written. The caller holds the claim's effect lock."""
+    """Write the prompt file with the content of a rewrite, then record that it is written.
+
+    The caller holds the claim's effect lock.
+    """
     context.world.files.publish(claim.name, content.encode())
     data = {name: value for name, value in claim.data.items() if name != "rewrite"}
 
@@ -343,7 +358,7 @@ def _write_rewrite(context: Context, claim: Claim, content: str) -> None:
 
 
 def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
-    """Return whether the rewrite is not finished, and the inbox was neither handed on nor released."""
+    """Return whether a recorded rewrite is still to be written: its inbox was neither handed on nor released."""
     row = q.claim_by_id(rows, id=claim.id)
     now = Claim.of(row) if row is not None else None
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, "live", claim.data)
@@ -362,9 +377,9 @@ def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
 
 
 def _parse_owner(wanted: WantedPrompt) -> tuple[str, str | None]:
-    """Return project and task of the wanted owner; the task of a coordinator is None.
+    """Return the project and the task of the wanted owner; the task is None for a coordinator.
 
-    Raise BadInput when the owner has none of the known forms, or names another project than `project`.
+    Raise BadInput when the owner is neither project/P/slug/S, nor coord/P, nor a slug, or contradicts the wanted project.
     """
     parts = wanted.owner.split("/")
     if len(parts) == 1 and wanted.project:
@@ -383,7 +398,7 @@ def _parse_owner(wanted: WantedPrompt) -> tuple[str, str | None]:
 
 
 def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
-    """Return the claims that belong to a dispatch itself."""
+    """Return the claims of a dispatch itself, without those of its task's bundle."""
     return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]
 
 

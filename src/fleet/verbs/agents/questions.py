@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add(tx: Tx, ident: str, dispatch: str, asked: questions.Asked, *, at: int) -> None:
-    """Record a question of an agent."""
+    """Record a question of an agent under the id `ident`. `at` is the time of the question."""
     choices = jsontext.dumps(asked.choices)
     q.add_question(
         tx,
@@ -54,7 +54,11 @@ def _question_view(row: OpenQuestion) -> Question:
 
 
 def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
-    """Return the change that answers a question; it raises AnsweredBefore if it was answered or closed, or its agent has ended."""
+    """Return the change that answers a question; `words` are what the person chose or wrote.
+
+    Committing it raises AnsweredBefore if the question was answered or closed, or if its agent has ended; NoSuchQuestion if
+    there is none.
+    """
 
     def work(tx: Tx) -> Answered:
         row = q.question_by_id(tx, id=ident)

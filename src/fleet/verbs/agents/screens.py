@@ -34,9 +34,9 @@ _SETTLED = 10 * SECOND
 
 
 def watch(context: Context, project: str) -> list[str]:
-    """Look for a limit or a failed turn on the screens of agents whose engines have no hook for it.
+    """Look on the screens of a project's agents for a limit or failed turn that their engine has no hook for, and record it.
 
-    Returns a line for people for each new trouble.
+    Returns a line for people for each new limit or failed turn.
     """
     rows = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     watched = [(row, engine) for row in rows if (engine := _engine_to_watch(context, row)) is not None]
@@ -59,7 +59,10 @@ def _engine_to_watch(context: Context, row: LivingAgent) -> Engine | None:
 
 
 def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: Listing) -> str:
-    """Record or clear trouble that the agent's screen shows. Returns a line for people about new trouble, else ""."""
+    """Look at the agent's screen: record a limit or failed turn that it shows, or that it shows none any more.
+
+    Returns a line for people about a new one, else "".
+    """
     pane = listing.pane_of(row.dispatch)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")
@@ -73,7 +76,7 @@ def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: L
 
 
 def _is_new_trouble(context: Context, row: LivingAgent, state: str, detail: str) -> bool:
-    """Return whether trouble on the screen is not recorded yet, or came again after something was said to the agent."""
+    """Return whether a limit or failed turn on the screen is not recorded yet, or came again after a message to the agent."""
     if (row.state, row.detail) != (state, detail):
         return True
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)).at or 0
@@ -97,7 +100,7 @@ def _record_trouble(row: LivingAgent, state: str, detail: str) -> Change[None]:
 
 
 def _clear_trouble(row: LivingAgent, *, over: bool) -> Change[None]:
-    """Return the change that records that an agent works again.
+    """Return the change that records that an agent works again after a limit or failed turn.
 
     When its turn is `over`, the change also lifts the engine's hold, if the hold's time has passed.
     """

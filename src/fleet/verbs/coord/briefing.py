@@ -20,7 +20,10 @@ _MOST_REASON = 300
 
 
 def briefing(rows: Rows, project: str, now: int) -> Briefing:
-    """Return a project's state: agents at work, queued handoffs, and tasks to start, review, merge or repair."""
+    """Return the state of a project for its coordinator: agents at work, queued handoffs, and tasks that wait for something.
+
+    These are tasks to start, review, merge or repair. `now` is in milliseconds.
+    """
     working = q.listed_dispatches(rows, project=project, ended=0)
     return Briefing(
         working=[AtWork(id=row.id, kind=row.kind, task=row.slug) for row in working if row.kind != "coord"],
@@ -33,13 +36,16 @@ def briefing(rows: Rows, project: str, now: int) -> Briefing:
 
 
 def _trouble_of(row: TaskTrouble) -> Trouble:
-    """Return a failed or blocked task for the coordinator's briefing, with the beginning of its reason on one line."""
+    """Return a failed or blocked task for the coordinator's briefing, with the beginning of its reason as one line."""
     reason = " ".join((row.reason or "").split())
     return Trouble(task=row.slug, status=row.status, reason=escapes.cut(reason, _MOST_REASON))
 
 
 def hand_out_messages(context: Context, project: str, ident: str) -> list[Received]:
-    """Return the messages that wait for a coordinator, and record each new one as delivered by a tick."""
+    """Return the messages that wait for a coordinator, and record that its tick delivered the new ones.
+
+    `ident` is the coordinator's dispatch.
+    """
     waiting = context.store.read(lambda rows: q.waiting_messages(rows, dispatch=ident))
     new = [row.id for row in waiting if row.delivered_at is None]
     if new:

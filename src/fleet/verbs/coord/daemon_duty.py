@@ -40,18 +40,17 @@ if TYPE_CHECKING:
 
 
 def start_coordinator(context: Context, wanted: Wanted) -> Dispatched:
-    """Start a coordinator: fleet's own loop inside the daemon if a daemon runs, any other coordinator in a tmux
-    session.
+    """Start a coordinator: inside the daemon if one runs and `wanted` asks for fleet's own loop, else in a tmux session.
 
-    Any process may call this. It writes the daemon's process into the store, and the daemon finds there which seats it
-    holds.
+    Any process may call this. It records in the store that the daemon's process holds the seat; the daemon reads there
+    which seats it holds.
     """
     daemon = context.world.daemon_process() if wanted.engine == OWN_LOOP else None
     return dispatch(context, wanted) if daemon is None else _hold_seat(context, wanted, daemon)
 
 
 def _hold_seat(context: Context, wanted: Wanted, daemon: Identity) -> Dispatched:
-    """Record a coordinator that the daemon runs, as the seat's holder or candidate; prove a candidate at once."""
+    """Record a coordinator that the daemon plays, as the seat's holder or candidate. A candidate is made the holder at once."""
     note_machine(context.world)
     world, project = context.world, context.project(wanted.project)
     ident, nonce = world.ids.dispatch(), world.ids.key()
@@ -74,7 +73,8 @@ def _hold_seat(context: Context, wanted: Wanted, daemon: Identity) -> Dispatched
 def _take_seat(context: Context, wanted: Wanted, ident: str, daemon: Identity, proof: str) -> Change[None]:
     """Return the change that records a dispatch as running in the daemon, and as the seat's holder or candidate.
 
-    `proof` is the hash of the nonce with which a candidate proves itself.
+    `proof` is the hash of the nonce with which a candidate proves itself. `ident` is the new dispatch, `daemon` the process
+    that plays it. Committing raises Contested when the id is taken.
     """
     world = context.world
 
@@ -111,12 +111,12 @@ def _take_seat(context: Context, wanted: Wanted, ident: str, daemon: Identity, p
 
 
 def held_seats(context: Context) -> dict[str, str]:
-    """Return, by project, the ids of the coordinators that this very process runs and that hold their seat."""
+    """Return the coordinators that this process plays and that hold their seat, as {project: dispatch}."""
     return {seat.project: row.id for seat, row in _seated_duties(context) if is_held_here(context, row)}
 
 
 def lost_seats(context: Context) -> dict[str, str]:
-    """Return, by project, the ids of the coordinators whose daemon is proven dead: this daemon takes their seats again.
+    """Return the coordinators whose daemon is proven dead, as {project: dispatch}: this daemon takes over their seats.
 
     Leaves out coordinators that somebody asked to exit.
     """
@@ -124,9 +124,9 @@ def lost_seats(context: Context) -> dict[str, str]:
 
 
 def unheld_seats(context: Context) -> dict[str, str]:
-    """Return, by project, the ids of the coordinators that a daemon ran and that no running daemon holds.
+    """Return the coordinators that a daemon played and that no running daemon plays, as {project: dispatch}.
 
-    A starting daemon takes their seats. Leaves out coordinators that somebody asked to exit.
+    A starting daemon takes over their seats. Leaves out coordinators that somebody asked to exit.
     """
     daemon = context.world.daemon_process()
     return {
@@ -137,7 +137,7 @@ def unheld_seats(context: Context) -> dict[str, str]:
 
 
 def _seated_duties(context: Context) -> list[tuple[Seat, Dispatch]]:
-    """Return each seat of this home whose holder runs or ran in a daemon, with the holder's dispatch."""
+    """Return each seat of this home whose holder a daemon plays or played, with the holder's dispatch."""
     found = []
     for seat in context.store.read(q.all_seats):
         row = dispatch_or_none(context, seat.holder) if seat.holder else None
@@ -147,22 +147,28 @@ def _seated_duties(context: Context) -> list[tuple[Seat, Dispatch]]:
 
 
 def is_held_here(context: Context, row: Dispatch) -> bool:
-    """Return whether a coordinator runs in this very process, and has not ended."""
+    """Return whether this process plays the coordinator, and the coordinator has not ended."""
     return is_held_by_daemon(row) and is_in_flight(row) and row.process == str(context.world.processes.me())
 
 
 def _is_lost(context: Context, seat: Seat, row: Dispatch) -> bool:
-    """Return whether a seat's holder should run and has ended, or the daemon that ran it is proven dead."""
+    """Return whether a seat's holder should run but does not: it has ended, or the daemon that played it is proven dead."""
     return _is_wanted(context, seat, row) and is_gone(facts_about_end(context, row))
 
 
 def _is_wanted(context: Context, seat: Seat, row: Dispatch) -> bool:
-    """Return whether a seat's holder is fleet's own loop, was not asked to exit, and has no candidate that may live."""
+    """Return whether a daemon should play a seat's holder.
+
+    It should if the holder is fleet's own loop, was not asked to exit, and no candidate that may live is to replace it.
+    """
     return is_own_loop(_without_hopeless_candidate(context, seat), engine=row.engine, asked_for=row.asked_for)
 
 
 def _without_hopeless_candidate(context: Context, seat: Seat) -> Seat:
-    """Return the seat without its candidate if the candidate must be withdrawn (the dead daemon may have started it); else the seat."""
+    """Return the seat without its candidate if the candidate can no longer prove itself; else the seat as it is.
+
+    The dead daemon may have started such a candidate.
+    """
     if not seat.candidate:
         return seat
     remedy = remedy_for("replace", facts_about_candidate(context, seat))
@@ -170,7 +176,7 @@ def _without_hopeless_candidate(context: Context, seat: Seat) -> Seat:
 
 
 def refuse_not_held(context: Context, project: str, ident: str) -> None:
-    """Raise NotSeated unless the coordinator runs in this very process, and has not ended."""
+    """Raise NotSeated unless this process plays the coordinator, and the coordinator has not ended."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_held_here(context, row):
         raise errors.NotSeated(project=project, dispatch=ident, holder="nobody")

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, clock: Clock, ids: Ids) -> bool:
-    """Make the candidate the seat's holder, and queue its first message. Returns False when it is no longer the candidate."""
+    """Make the candidate that presents this nonce the holder of the project's seat, and queue its first message.
+
+    `ident` is the candidate's dispatch. Returns False when it is not the candidate (any more). Raises NotSeated when the
+    nonce is wrong or spent, or the candidate was asked to exit.
+    """
     before = store.read(lambda rows: seats.seat(rows, project))
     if before.candidate != ident:
         return False
@@ -39,7 +43,10 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
 
 
 def _resume_prompt(store: Store, home: str, project: str, old: str | None) -> str:
-    """Return a new coordinator's first message: the counts of the project's tasks, and the handoff document if there is one."""
+    """Return a new coordinator's first message: the counts of the project's tasks, and the handoff document if there is one.
+
+    `old` is the coordinator before it, None for none.
+    """
     entry = store.read(lambda rows: q.queued_handoff_of(rows, dispatch=old or ""))
     tasks = store.read(lambda rows: _describe_tasks(rows, project))
     head = f"You coordinate {project} now{f', after {old}' if old else ''}. {tasks}"

@@ -36,16 +36,19 @@ _POLL_SECONDS = 0.1
 
 
 def replace(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
-    """Replace a project's coordinator and wait for the new one's proof. Raises NotProven when no proof comes in time."""
+    """Replace a project's coordinator and wait for the new one's proof. Raises NotProven when no proof comes in time.
+
+    With `after`, raises NotSeated when that coordinator does not hold the seat. Returns the new holder, with the seat's new
+    epoch.
+    """
     candidate = start_candidate(context, wanted, after=after)
     return candidate.replaced(epoch=await_proof(context, wanted.project, candidate.id))
 
 
 def start_candidate(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
-    """Dispatch a new coordinator as the seat's candidate. Raises ReplaceInProgress when the seat has a candidate
-    already.
+    """Dispatch a new coordinator as the seat's candidate. Raises ReplaceInProgress when the seat has a candidate already.
 
-    With `after`, raises NotSeated when that coordinator no longer holds the seat.
+    With `after`, raises NotSeated when that coordinator does not hold the seat.
     """
     project = wanted.project
     # Hold the gate only while the candidate is dispatched: after that, the row of the seat decides.
@@ -70,13 +73,13 @@ def start_candidate(context: Context, wanted: Wanted, *, after: str | None = Non
 
 
 def proof_limit(context: Context, wanted: Wanted) -> float:
-    """Return how many seconds the engine of a new coordinator may take to prove itself."""
+    """Return how many seconds the engine of a new coordinator may take until the coordinator has proven itself."""
     names = (wanted.engine,) if wanted.engine else engine_choices(context.setting("engine", wanted.project))
     return max(read_engine(context.world.home, name).proof_timeout for name in names or ("",))
 
 
 def await_proof(context: Context, project: str, ident: str) -> int:
-    """Wait until the candidate holds the seat, and return the seat's new epoch.
+    """Wait until the candidate holds the seat; return the seat's new epoch (a number that grows with each holder).
 
     At the deadline, or when the candidate has died, withdraw the candidate and raise NotProven.
     """
@@ -119,7 +122,10 @@ def withdraw_hopeless(context: Context, project: str) -> list[str]:
 
 
 def hopeless_candidate(context: Context, project: str) -> tuple[str, str]:
-    """Return the seat's candidate ("" for none) and why it can no longer prove itself ("" while it can)."""
+    """Return the seat's candidate and why it can no longer prove itself.
+
+    The candidate is "" when there is none, the reason "" while the candidate can still prove itself.
+    """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return seat.candidate or "", _why_hopeless(context, seat) if seat.candidate else ""
 
@@ -136,7 +142,7 @@ def unseated_coordinators(context: Context, project: str) -> list[Dispatch]:
 
 
 def retire_unseated(context: Context, project: str) -> list[str]:
-    """Ask each coordinator that has lost the seat to exit, and kill it in a later call.
+    """Retire each coordinator that has lost the seat: a first call asks it to exit, a later one kills it.
 
     Returns a line for people for each.
     """

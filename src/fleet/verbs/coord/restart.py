@@ -26,9 +26,9 @@ SPAWN_GATE = "coord-spawn"
 
 
 def restart_dead_loops(context: Context, *, besides: str | None = None) -> list[str]:
-    """Start fleet's own coordinator again in each project where it has died, except in the project `besides`.
+    """Start fleet's own coordinator again in each project where it has died, except in `besides`.
 
-    Returns a line for people for each.
+    Returns a line for people for each coordinator that is started.
     """
     others = [seat for seat in context.store.read(q.all_seats) if seat.project != besides]
     again = [seat.project for seat in others if _restart(context, seat)]
@@ -53,7 +53,10 @@ def forget_restarts(context: Context, project: str) -> None:
 
 
 def _restart(context: Context, seat: Seat) -> bool:
-    """Start a seat's loop again if it has died and the limit of restarts allows it. Returns whether it was started."""
+    """Start a seat's coordinator again if it is fleet's own loop, has died, and the limit of restarts allows it.
+
+    Returns whether it was started.
+    """
     row = _dead_loop(context, seat)
     if row is None or row.launched_at is None or row.ended_at is None:
         return False
@@ -70,7 +73,7 @@ def _restart(context: Context, seat: Seat) -> bool:
 
 
 def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
-    """Return the dispatch of the seat's holder if it is a loop of this home that has died by itself; else None.
+    """Return the dispatch of the seat's holder if it is fleet's own loop, of this home, that died by itself; else None.
 
     A dead holder that is not settled yet is settled first.
     """
@@ -87,7 +90,11 @@ def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
 
 
 def _count_restart(project: str, ident: str, last: Restarts | None, tries: int) -> Change[bool]:
-    """Return the change that counts a restart of the coordinator; committing it returns False if another process counted it first."""
+    """Return the change that counts a restart of the coordinator `ident`.
+
+    `last` is the count before, None for none; `tries` the new one. Committing it returns False if another process counted
+    first, or if the coordinator has lost the seat.
+    """
 
     def work(tx: Tx) -> bool:
         tx.about(project)

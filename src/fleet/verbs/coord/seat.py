@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 def coord_spawn(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
-    """Start a project's coordinator, or replace a dead one. Raises CoordinatorLives when the holder's death is not
-    proven.
+    """Start a project's coordinator, or replace a dead one.
 
-    `after` is set when fleet itself restarts a dead holder: raises NotSeated when that holder has left the seat
-    meanwhile.
+    `after` is given when fleet itself restarts a dead holder: raises NotSeated when that holder has left the seat
+    meanwhile. Raises CoordinatorLives when the death of the seat's holder is not proven, CoordSpawnInProgress when another
+    process starts one.
     """
     if not wanted.project:
         raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")
@@ -72,7 +72,7 @@ def take_spawn_gate(context: Context, project: str) -> Gate:
 
 
 def _refuse_left_seat(context: Context, project: str, ident: str) -> None:
-    """Raise NotSeated unless the coordinator is still in the seat."""
+    """Raise NotSeated unless the coordinator `ident` still holds the seat."""
     holder = context.store.read(lambda rows: seats.seat(rows, project)).holder
     if holder != ident:
         raise errors.NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
@@ -81,7 +81,7 @@ def _refuse_left_seat(context: Context, project: str, ident: str) -> None:
 def _settle_dead_holder(context: Context, project: str) -> bool:
     """Settle the seat's holder if it is dead; raise CoordinatorLives if it may live.
 
-    Returns whether the new coordinator has to replace the holder: False when the seat is empty or the holder never
+    Returns True when the new coordinator has to replace the holder; False when the seat is empty or the holder never
     launched.
     """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
@@ -178,7 +178,7 @@ def _refuse_foreign_seat(context: Context, project: str) -> None:
 def _empty_seat(project: str, ident: str, reason: str) -> Change[tuple[bool, str | None]]:
     """Return the change that empties the seat of an ended coordinator and withdraws the candidate.
 
-    Committing it returns whether the seat is empty now, and the withdrawn candidate.
+    Committing it returns whether the seat is empty then, and the id of the withdrawn candidate (None for none).
     """
 
     def work(tx: Tx) -> tuple[bool, str | None]:

@@ -21,7 +21,10 @@ _UNWATCHED = "the process that wakes it does not run"
 
 
 def seat_status(context: Context, project: str) -> SeatView:
-    """Return a project's seat: holder and its state, candidate, retiring coordinators, and nonces that were never presented."""
+    """Return a project's seat: its holder and that one's state, its candidate, and the coordinators that are being retired.
+
+    Also lists the nonces that no coordinator has presented.
+    """
     context.project(project)
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     stale = context.store.read(q.stale_nonces)

@@ -27,10 +27,10 @@ _RECORD_AFTER = 5.0
 
 
 def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Settle or end the unfinished agents of a project for which that is due, except its coordinators.
+    """Settle each agent of a project that has ended, and end each that should have exited. Coordinators are left alone.
 
-    Returns a line for people for each agent acted on. An error about one agent is added to `troubles`, and the others
-    are tended all the same.
+    Returns a line for people for each agent acted on. An error about one agent is added to `troubles`, and the next agent
+    is looked at.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     listing, census = context.world.tmux.listing(), context.world.processes.census() if rows else None

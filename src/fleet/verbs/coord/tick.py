@@ -47,7 +47,7 @@ class Steps:
     troubles: list[str] = field(default_factory=list)
 
     def run(self, name: str, act: Callable[[], list[str]]) -> None:
-        """Run one step, and record an error as a trouble under the step's name.
+        """Call one step of the tick and keep the lines that it returns; keep an error as a trouble under the step's name.
 
         Raises NotSeated when the coordinator has lost its seat. Errors in `OVER`, which end the tick, are raised too.
         """
@@ -61,7 +61,11 @@ class Steps:
 
 
 def tick(context: Context, project: str, ident: str, *, nonce: str | None = None) -> Ticked:
-    """Run one tick of a project's coordinator. Raise NotSeated when the dispatch is not the seat's holder."""
+    """Run one tick of a project's coordinator: all its regular work, once.
+
+    `ident` is the coordinator's dispatch; `nonce` proves a candidate, which then ticks as the holder. Raises NotSeated when
+    the dispatch does not hold the seat.
+    """
     context.project(project)
     if nonce:
         _present_nonce(context, project, ident, nonce)
@@ -89,7 +93,10 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
 
 
 def _present_nonce(context: Context, project: str, ident: str, nonce: str) -> None:
-    """Present the candidate's nonce. Raises NotSeated when the candidate's process is not alive: then a child of it may be ticking."""
+    """Make the coordinator the seat's holder if it is the candidate and the nonce is its own.
+
+    Raises NotSeated when the candidate's process is not alive: a child that it left behind may be ticking.
+    """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.candidate != ident:
         return
@@ -100,7 +107,10 @@ def _present_nonce(context: Context, project: str, ident: str, nonce: str) -> No
 
 
 def _own_seat(context: Context, project: str, ident: str) -> Seat:
-    """Return the ticking coordinator's seat; raise NotSeated if it has lost the seat, or has ended while a daemon runs it."""
+    """Return the seat that the ticking coordinator holds.
+
+    Raises NotSeated if it has lost the seat, or if it has ended while a daemon plays it.
+    """
     seat, row = context.store.read(lambda rows: (seats.seat(rows, project), q.dispatch_by_id(rows, id=ident)))
     if seat.holder != ident:
         raise errors.NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
@@ -117,7 +127,7 @@ def _run_steps(context: Context, project: str, steps: Steps) -> Steps:
 
 
 def _run_each(context: Context, project: str, steps: Steps) -> Steps:
-    """Run each step of a tick; a step that fails adds a trouble, and the next one runs."""
+    """Run each step of a tick in order. A step that fails adds a trouble; the next one runs nevertheless."""
     steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
     steps.run(
         "the change of coordinators",

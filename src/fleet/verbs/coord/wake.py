@@ -53,7 +53,7 @@ def watch_gate(context: Context, project: str) -> Gate:
 
 @contextmanager
 def no_look(context: Context, project: str) -> Iterator[None]:
-    """Keep the project's watch (`fleet coord watch`), and the daemon in its place, from acting while the block runs.
+    """Keep the project's watch (`fleet coord watch`), and the daemon in its place, from acting while the `with` block runs.
 
     First waits until a round of the watch that has begun is over. Raises TickInProgress when that takes longer than a
     few seconds.
@@ -70,7 +70,7 @@ def no_look(context: Context, project: str) -> Iterator[None]:
 
 
 def start_watch(context: Context, project: str) -> bool:
-    """Start a project's watch (`fleet coord watch`) in the background, if an agent coordinates and no watch runs.
+    """Start a project's watch (`fleet coord watch`) in the background, if the coordinator is an agent and no watch runs.
 
     Returns whether it was started.
     """
@@ -94,7 +94,7 @@ def start_missing_watches(context: Context, *, besides: str) -> list[str]:
 
 
 def is_unwatched(context: Context, project: str) -> bool:
-    """Return whether an agent coordinates the project and no watch runs: no process that would wake this agent.
+    """Return whether the project's coordinator is an agent and no watch (`fleet coord watch`) runs that would wake it.
 
     False in the first seconds after the agent's launch, because its watch may still be starting.
     """
@@ -105,14 +105,20 @@ def is_unwatched(context: Context, project: str) -> bool:
 
 
 def watched_coordinators(context: Context, project: str) -> list[Dispatch]:
-    """Return the seat's holder and candidate, those of them that are interactive agents of this home and may be alive."""
+    """Return the coordinators of a project that a watch has to wake: interactive agents of this home that may be alive.
+
+    They are among the seat's holder and candidate.
+    """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     found = [context.store.read(lambda rows: q.dispatch_by_id(rows, id=each or "")) for each in (seat.holder, seat.candidate)]  # fmt: skip # noqa: B023 - called at once
     return [row for row in found if row is not None and _is_watched(context, row)]
 
 
 def _is_watched(context: Context, row: Dispatch) -> bool:
-    """Return whether a coordinator is an interactive agent of this home that has not ended; an unknown life counts as alive."""
+    """Return whether a coordinator is an interactive agent of this home that has not ended.
+
+    One whose life is unknown counts as alive.
+    """
     if not is_unfinished(row) or not is_own(context, row) or not _takes_turns(context, row):
         return False
     process = Identity.parse(row.process or "")
@@ -201,7 +207,7 @@ def _is_at_rest(context: Context, known: LivingAgent) -> bool:
 def _last_told(rows: Rows, known: LivingAgent) -> Wake:
     """Return what the coordinator was last told, and when.
 
-    If it has neither ticked nor been woken, this is an empty list, told at its launch.
+    If it has neither ticked nor been woken, the list is empty and the time is that of its launch.
     """
     wake = q.wake_of(rows, project=known.project)
     if wake is not None and wake.dispatch == known.dispatch:
@@ -211,9 +217,10 @@ def _last_told(rows: Rows, known: LivingAgent) -> Wake:
 
 
 def _send_wake(known: LivingAgent, message: str, text: str, things: list[str]) -> Change[None]:
-    """Return the change that stores the wake message and the list of things that the message tells.
+    """Return the change that stores the message that wakes a coordinator.
 
-    Committing it raises NotSeated when the coordinator has lost the seat.
+    `message` is its id, `things` what there is to do: the list is stored too, so that it is told once. Committing raises
+    NotSeated when the coordinator has lost the seat.
     """
 
     def work(tx: Tx) -> None:
@@ -229,15 +236,15 @@ def _send_wake(known: LivingAgent, message: str, text: str, things: list[str]) -
 
 
 def _write_told(tx: Tx, project: str, ident: str, things: list[str], message: str | None) -> None:
-    """Store the list of things to do that the coordinator has been told, and the id of the message that told it."""
+    """Store which things to do the coordinator was told, and the id of the message that told it (None: a tick told it)."""
     told = json.dumps(sorted(things), ensure_ascii=False)
     q.tell_coordinator(tx, project=project, dispatch=ident, told=told, at=tx.at, message=message)
 
 
 def record_tick(context: Context, project: str, ident: str) -> list[str]:
-    """Record what a tick has told a coordinator that is an agent, and start its watch if missing.
+    """Record what a tick has told a coordinator that is an agent, and start its watch if none runs.
 
-    Returns a line for people when the watch was started, else an empty list.
+    Returns a line for people when the watch was started, else [].
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not _takes_turns(context, row):
@@ -272,7 +279,7 @@ def note_trouble(context: Context, project: str, trouble: str | None) -> None:
 
 
 def _situation(context: Context, project: str, told_at: int) -> Situation:
-    """Return what a coordinator would find if it ticked now: work to do, reports, overdue agents, questions, ended holds."""
+    """Return what a coordinator would find in a tick now: work to do, reports, overdue agents, questions, ended holds."""
     now = context.world.clock.now()
     review = context.setting("review", project)
     read = context.store.read

@@ -42,13 +42,16 @@ Cause = Literal["busy", "not_ours", "failed"]
 
 
 class WhyLeft(str):
-    """The text that says why a resource is not released, with its cause; empty when it is released."""
+    """The text that says why a resource is not released; '' when it is released.
+
+    `cause` classes the reason, for programs; None when nobody has to tell the reasons apart.
+    """
 
     __slots__ = ("cause",)
     cause: Cause | None
 
     def __new__(cls, words: str = "", cause: Cause | None = None) -> Self:
-        """Return the text, with its cause."""
+        """Make the text `words` with its `cause`."""
         made = super().__new__(cls, words)
         made.cause = cause
         return made
@@ -58,7 +61,10 @@ RELEASED = WhyLeft()
 
 
 def intent(context: Context, kind: Kind, order: Order) -> Claim:
-    """Return a new claim, to be recorded before its resource is created."""
+    """Return a new claim for the resource that `order` needs of this kind.
+
+    The caller records the claim in the store before it creates the resource.
+    """
     bundled = kind.klass == "adoptable"
     of_dispatch = not bundled and not order.job
     return Claim(
@@ -77,9 +83,9 @@ def intent(context: Context, kind: Kind, order: Order) -> Claim:
 
 
 def acquire(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
-    """Create the resources of recorded claims, then record in one transaction which of them exist.
+    """Create the resources of claims that are recorded already, then record in one transaction that they exist.
 
-    `made_before` are claims whose resources exist already; the same transaction records them.
+    `made_before` are claims whose resources exist already; the same transaction records them. Raises what creating raises.
     """
     made = [*made_before, *create_resources(context, claims, order, made_before)]
     if made:
@@ -89,10 +95,10 @@ def acquire(context: Context, claims: list[Claim], order: Order, made_before: Se
 def create_resources(
     context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()
 ) -> list[Claim]:
-    """Create the resources of the claims, and return the claims; the caller records them as made.
+    """Create the resources of the claims, and return these claims; the caller then records them as made.
 
-    On failure record which resources were created, those of `made_before` too, and raise. Resources that need no other
-    program are created while a program such as git runs.
+    On failure, record as made the claims whose resources exist, those of `made_before` too, and raise the error. To save
+    time, resources that fleet creates by itself are created while a program such as git runs.
     """
     ours = [claim for claim in claims if not KINDS[claim.kind].by_program]
     made: list[Claim] = []
@@ -117,7 +123,10 @@ def create_resources(
 
 
 def _create_resource(context: Context, claim: Claim, order: Order) -> None:
-    """Create the resource of one claim, under its effect lock if a program creates it. Raises Contested when the lock is held."""
+    """Create the resource of one claim, under its effect lock if another program creates it.
+
+    Raises Contested when another process holds the lock.
+    """
     kind, lock = KINDS[claim.kind], context.world.effect_lock(claim.id)
     try:
         kind.acquire(claim, order, context.world, lock.take() if kind.by_program else NO_LOCK)
@@ -128,7 +137,10 @@ def _create_resource(context: Context, claim: Claim, order: Order) -> None:
 
 
 def is_free(context: Context, claim: Claim) -> bool:
-    """Return whether no process works on the resource: the claim's actor is dead or this process, and the effect lock is free."""
+    """Return whether no other process works on the claim's resource.
+
+    True when the process that recorded the claim is dead or is this one, and the claim's effect lock is free.
+    """
     who = claim.who
     mine = who == context.world.processes.me()
     dead = who is None or context.world.processes.life(who) == "dead"
@@ -136,10 +148,10 @@ def is_free(context: Context, claim: Claim) -> bool:
 
 
 def release(context: Context, claim: Claim) -> WhyLeft:
-    """Release the resource of a claim in any state. If another process is releasing it, wait a few seconds for that.
+    """Release the resource of a claim, whatever state the claim is in. While another process releases it, wait a few seconds.
 
-    Returns an empty text when the resource is released, or was handed over to another dispatch meanwhile; else why it
-    is not released.
+    Returns an empty text when the resource is released, or when the claim has been handed over to another dispatch
+    meanwhile; otherwise the text says why the resource is not released.
     """
     until = context.world.clock.ticks() + _PATIENCE
     while True:
@@ -185,7 +197,7 @@ def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | No
 def _release_unmade(context: Context, claim: Claim) -> WhyLeft | None:
     """Remove a resource whose creation was not completed. Returns RELEASED, or why it is not released.
 
-    Returns None when another process has completed the creation meanwhile, or is at work on the resource.
+    Returns None when another process has completed the creation meanwhile, or holds the effect lock.
     """
     if claim.state == "allocating" and not context.commit(step(claim, "not_made")):
         return None
@@ -224,7 +236,10 @@ def _record_gone(context: Context, claim: Claim) -> WhyLeft:
 
 
 def _remove(context: Context, claim: Claim) -> WhyLeft | None:
-    """Record the intent, remove the resource, record the result. Returns None when another process has begun before."""
+    """Record the intent to release a claim, remove its resource, record the result.
+
+    Returns RELEASED, or why the resource is not released; None when another process is removing it.
+    """
     lock = context.world.effect_lock(claim.id)
     try:
         handle = lock.take()
@@ -247,12 +262,18 @@ def _remove(context: Context, claim: Claim) -> WhyLeft | None:
 
 
 def step(claim: Claim, event: str) -> Change[int]:
-    """Return the change that moves a claim by one event. Committing it returns 0 when the claim's state has changed."""
+    """Return the change that moves a claim by one event of its table of states.
+
+    Committing it returns 1, or 0 if another process moved the claim first.
+    """
     return step_claims([(claim, event)])
 
 
 def step_claims(steps: list[tuple[Claim, str]]) -> Change[int]:
-    """Return the change that moves several claims, each by one event. Committing it returns how many claims moved."""
+    """Return the change that moves several claims, each by the event beside it.
+
+    Committing it returns how many claims moved; a claim that another process moved first does not.
+    """
 
     def work(tx: Tx) -> int:
         moved = 0
@@ -281,7 +302,10 @@ def _begin_release(context: Context, claim: Claim) -> Change[int]:
 
 
 def _record_failed_release(claim: Claim) -> Change[int]:
-    """Return the change that records a failed release of a claim. The third failure within an hour blocks the release."""
+    """Return the change that records a failed release of a claim.
+
+    The third failure within an hour sets the claim to `releasing_blocked`.
+    """
 
     def work(tx: Tx) -> int:
         _set_subject(tx, claim)
@@ -298,7 +322,7 @@ def _record_failed_release(claim: Claim) -> Change[int]:
 
 
 def _set_subject(tx: Tx, claim: Claim) -> None:
-    """Record the claim's project, task and dispatch as the subject of the operation."""
+    """Set the project, task and dispatch of the transaction's operation to those of the claim."""
     if claim.project:
         tx.about(claim.project, claim.slug)
     tx.dispatch = claim.dispatch or tx.dispatch

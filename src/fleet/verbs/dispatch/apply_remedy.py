@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """The result of a remedy.
+    """The result of applying a remedy to a dispatch.
 
-    `ended`: whether the dispatch is settled. `said`: what was done, for people. `why`: why the dispatch is not settled.
-    `strangers`, `way`: the unknown processes in its worktree, and what a person can do. `left`: resources not released.
+    `ended`: whether the dispatch is settled. `said`: what was done, for people. `why`: why the dispatch is not settled,
+    else ''. `strangers`: the unknown processes in its worktree, and `way`: what a person can do about them, both '' when
+    there are none. `left`: the resources that were not released.
     """
 
     ended: bool
@@ -50,10 +51,11 @@ def apply(
     reclaims: bool = True,
     known: Seen | None = None,
 ) -> Applied:
-    """Apply a remedy to a dispatch.
+    """Apply a remedy, which `remedy_for` has chosen, to a dispatch; return how far it came.
 
-    With `wait`, end an agent in this call; else do only the next stage of that: ask it to exit, wait, or kill. Without
-    `reclaims`, the caller reclaims the claims of a settled dispatch. `known` are facts that were gathered just now.
+    With `wait`, an agent is ended in this call; without, only the next stage of ending is done: ask it to exit, wait, or
+    kill. Without `reclaims`, the caller reclaims the claims of a settled dispatch. `known` are facts that were gathered
+    just now; None lets the remedy gather them.
     """
     match remedy:
         case Settle():
@@ -73,7 +75,7 @@ def apply(
 
 
 def _apply_press(context: Context, row: Dispatch, remedy: Press | Dismiss, *, wait: bool) -> Applied:
-    """End an agent, and return how far that came.
+    """End an agent, or do the next stage of that; return how far it came.
 
     With `wait`, end it in this call; else do the next stage only: ask it to exit, wait, or kill. A coordinator that the
     daemon plays has no process to end; it is recorded as dismissed.
@@ -97,9 +99,10 @@ def _applied_from(ended: Ended) -> Applied:
 def decide_and_apply(
     context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None, *, reclaims: bool = True
 ) -> Applied:
-    """Decide on a remedy for a dispatch, from given or newly gathered facts, and apply it if `asker` may apply it.
+    """Decide on a remedy for a dispatch from facts about it, and apply it if `asker` may apply such a remedy.
 
-    Without `reclaims`, the caller reclaims the claims of a settled dispatch.
+    `seen` are the facts; with None they are gathered. Without `reclaims`, the caller reclaims the claims of a settled
+    dispatch.
     """
     if seen is not None:
         return apply(context, row, remedy_for(asker, seen), reclaims=reclaims)
@@ -108,7 +111,7 @@ def decide_and_apply(
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:
-    """Settle the task's unfinished dispatch if its agent has died, unless it is the `speaker` itself.
+    """Settle the task's unfinished dispatch if its agent has died, unless it is `speaker`, the dispatch that asks (None: a person asks).
 
     Raises WorktreeBusy if unknown processes use its worktree.
     """

@@ -53,7 +53,10 @@ _BUNDLE = ("worker_dir", "worktree")
 
 
 def dispatch(context: Context, wanted: Wanted) -> Dispatched:
-    """Start an agent, holding its task's work lock meanwhile. A coordinator has no task and needs no lock."""
+    """Start an agent, and hold its task's work lock while it starts. A coordinator has no task and needs no lock.
+
+    Raises an error, and leaves nothing behind, when the agent cannot be started.
+    """
     if wanted.slug is None:
         return start(context, wanted)
     gate = work_lock.lock_work(context, wanted.project, wanted.slug)
@@ -64,7 +67,7 @@ def dispatch(context: Context, wanted: Wanted) -> Dispatched:
 
 
 def start(context: Context, wanted: Wanted) -> Dispatched:
-    """Start an agent. The caller already holds the task's work lock."""
+    """Start an agent as `dispatch` does, for a caller that already holds the task's work lock."""
     note_machine(context.world)
     order, wanted = plan_dispatch(context, wanted)
     with context.world.starting(order.dispatch):
@@ -82,7 +85,10 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
 
 
 def _write_and_create(context: Context, wanted: Wanted, order: Order) -> None:
-    """Record the dispatch and create its resources. On failure settle the dispatch and raise, unless its agent runs."""
+    """Record the dispatch and create its resources.
+
+    When that fails, settle the dispatch and raise the error, unless the agent runs nevertheless.
+    """
     claims = _write_plan(context, wanted, order)
     try:
         _create_agent_resources(context, claims, order)
@@ -99,7 +105,7 @@ def _is_in_flight(context: Context, ident: str) -> bool:
 
 
 def _create_agent_resources(context: Context, claims: list[Claim], order: Order) -> None:
-    """Create the agent's resources, the session last; then record that they exist.
+    """Create the resources of the agent's claims, then record that they exist. `claims` ends with the tmux session.
 
     `fleet launch` records the same, in case this process dies after it has created the session.
     """
@@ -187,9 +193,9 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
 
 
 def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
-    """Return the unreleased claims of the task's bundle by kind, each with whether it is free and how its thing looks.
+    """Return the claims of the task's bundle (worktree and folder) by kind, each with what was seen of its resource.
 
-    Returns an empty dict for a coordinator, which has no bundle.
+    {} for a coordinator, which has no bundle. First removes resources whose creation was interrupted.
     """
     if order.slug is None:
         return {}
@@ -201,10 +207,10 @@ def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Se
 
 
 def _look_at_claim(context: Context, claim: Claim) -> Seen:
-    """Return whether a bundle's claim is free and how its resource looks; first undo an interrupted removal of a
-    worktree.
+    """Return whether a bundle's claim is free and how its resource looks.
 
-    Raises WorktreeRefused when a live claim's resource is foreign or unknown.
+    An interrupted removal of a worktree is undone first. Raises WorktreeRefused when the claim is live and its resource is
+    foreign or cannot be judged.
     """
     look = KINDS[claim.kind].look(claim, context.world)
     free = is_free(context, claim)
@@ -222,7 +228,10 @@ def _look_at_claim(context: Context, claim: Claim) -> Seen:
 
 
 def _mark_branch_if_unmarked(context: Context, claim: Claim) -> None:
-    """Mark the branch of a worktree that was made before marks existed; its claim proves that the branch is the task's."""
+    """Put fleet's mark on the branch of a worktree whose claim has none, because an older version made it.
+
+    The claim proves that the branch is the task's.
+    """
     if "branch_mark" in claim.data or claim.state in UNMADE or claim.project is None:
         return
     mark = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
@@ -235,7 +244,10 @@ def _mark_branch_if_unmarked(context: Context, claim: Claim) -> None:
 
 
 def _restore_worktree(context: Context, claim: Claim) -> None:
-    """Restore the files that an interrupted removal deleted from a worktree."""
+    """Restore the files that an interrupted removal deleted from a worktree.
+
+    The worktree's claim is in a state of removal, and no process works on it.
+    """
     gate = context.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
     try:
@@ -277,7 +289,10 @@ def _assign_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
 
 
 def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> None:
-    """Insert the rows of the dispatch and its agent. Raises BundleHeld when the task has an unfinished dispatch already."""
+    """Insert the rows of the dispatch and its agent.
+
+    Raises BundleHeld when the task has an unfinished dispatch, Contested when the id is taken.
+    """
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
         raise errors.Contested(what=f"the id {order.dispatch} was given out before; try again")
     note_home(tx, context.world)
@@ -322,10 +337,10 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
 def _adopt_bundle(
     tx: Tx, context: Context, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
 ) -> list[Claim]:
-    """Give the task's bundle to the dispatch. Returns the claims still to acquire.
+    """Make the dispatch the owner of its task's bundle. Returns the claims whose resources must still be created.
 
-    `fresh` are new claims by kind; `before` is what `_look_at_bundle` returned. Raises Contested when the bundle has
-    changed since.
+    `fresh` are new claims by kind, for resources that do not exist; `before` is what `_look_at_bundle` returned. Raises
+    Contested when the bundle has changed since.
     """
     host, slug = context.world.host.id, order.slug or ""
     bundles.own_bundle(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
@@ -341,7 +356,7 @@ def _adopt_bundle(
 
 
 def _record_tmux_server(context: Context, claim: Claim) -> None:
-    """Record the tmux server on which the session was created, when the planned server had exited before."""
+    """Record the tmux server that runs the dispatch's session, when it is not the server that was planned."""
 
     def work(tx: Tx) -> int:
         tx.dispatch = claim.dispatch

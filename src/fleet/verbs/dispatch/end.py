@@ -36,10 +36,10 @@ _BETWEEN_LOOKS = 0.05
 
 
 def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> Ended:
-    """Ask an agent to exit, wait, kill its processes, and settle its dispatch. Raises Refused when it has ended
-    already.
+    """Ask an agent to exit, wait, kill its processes, and settle its dispatch; return how it ended.
 
-    The request is recorded first, so that an exit after it does not count as the agent's own.
+    The request is recorded first, so that an exit after it does not count as the agent's own. `asked_for` says whether the
+    attempt fails (kill) or can be resumed (stop). Raises Refused when the dispatch has ended already.
     """
     row = recorded_dispatch(context, ident)
     if not is_unfinished(row):
@@ -63,7 +63,8 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
 def press(context: Context, row: Dispatch, remedy: Press) -> str:
     """Do one stage of ending an agent: ask it to exit, look whether it has exited, or kill it.
 
-    Returns what happened, for people, without waiting for the agent.
+    The remedy says which stage. Returns, without waiting, what happened: "ended" when the dispatch is settled, else a text
+    for people.
     """
     leftover_processes.record_descendants(context, row)
     match remedy.stage:
@@ -85,7 +86,7 @@ def press(context: Context, row: Dispatch, remedy: Press) -> str:
 
 
 def dismiss(context: Context, row: Dispatch, remedy: Dismiss) -> Ended:
-    """End a coordinator that the daemon runs, in the store alone. The daemon notices this at its next tick."""
+    """End a coordinator that the daemon plays, by changing its rows only. The daemon sees that at its next tick."""
     ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
     return settle(context, row.id, why=remedy.reason, dismiss=True)
 
@@ -114,7 +115,7 @@ def _end_processes(context: Context, row: Dispatch) -> None:
 
 
 def _process_to_signal(context: Context, row: Dispatch) -> Identity | None:
-    """Return the process of a dispatch, to be asked to exit by a signal; None when there is none, or when it is the daemon."""
+    """Return the process of a dispatch that can be signalled to exit; None when there is no process, or when it is the daemon."""
     process = Identity.parse(row.process or "")
     is_daemon = process is not None and (is_held_by_daemon(row) or process.pid == context.world.daemon_pid())
     return None if is_daemon else process
@@ -135,7 +136,7 @@ def kill_processes(context: Context, row: Dispatch) -> list[int]:
 
 
 def _with_descendants_recorded(context: Context, row: Dispatch) -> Dispatch:
-    """Record a living agent's descendants, which could not be traced after its death. Returns the new row."""
+    """Record the descendants of an agent that lives: after its death they could not be traced. Returns the dispatch's new row."""
     leftover_processes.record_descendants(context, row)
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 

@@ -36,8 +36,8 @@ def gather_facts(
 ) -> Seen:
     """Return the facts about a dispatch from which its remedy is decided.
 
-    Facts that matter only for ending a living agent are read only for an `asker` that may end one. An older `census` is
-    good enough here, because settle takes its own.
+    Facts that matter only for ending a living agent are read only for an `asker` that may end one. `listing` (tmux panes)
+    and `census` (processes) are taken anew when they are None; older ones are good enough, because `settle` takes its own.
     """
     seen = facts_about_end(context, row, listing, census)
     if seen.kind == "coord":
@@ -48,7 +48,10 @@ def gather_facts(
 
 
 def facts_about_candidate(context: Context, seat: Seat) -> Seen:
-    """Return the facts about a seat's candidate: whether it lives, and whether its time to prove itself is over."""
+    """Return the facts about a seat's candidate: whether it lives, and whether its time to prove itself is over.
+
+    Without a row of the candidate, it counts as ended.
+    """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.candidate or ""))
     if row is None:
         return Seen(condition="ended", kind="coord", place="candidate", why="it has ended")
@@ -56,10 +59,10 @@ def facts_about_candidate(context: Context, seat: Seat) -> Seen:
 
 
 class Deaths(NamedTuple):
-    """The dead agents of this home that are not settled yet, and what is known of its other unfinished dispatches.
+    """The agents of this home that are dead but not settled, and what is known of its other unfinished dispatches.
 
-    `dead`: the ids of the dead agents. `alive`: the processes that live. `others`: how many dispatches are not dead.
-    `awaited`: the dead agents that the living runner of a job is about to settle.
+    `dead`: the ids of the dead agents. `alive`: the processes of living agents. `others`: how many unfinished dispatches
+    are not dead. `awaited`: the ids among `dead` that a living runner of a job is about to settle.
     """
 
     dead: list[str]
@@ -71,8 +74,8 @@ class Deaths(NamedTuple):
 def find_deaths(context: Context) -> Deaths:
     """Find the unfinished dispatches of this home whose process is dead, and the pending ones whose tmux pane is dead.
 
-    Finishers and coordinators in the daemon are left out. tmux is asked only when a dispatch is pending; the kernel
-    answers for all others without running a program.
+    Finishers, and coordinators that the daemon plays, are left out. tmux is asked only when a dispatch is pending; whether
+    a process lives is read from the kernel, which costs no program.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
     own = [row for row in rows if row.kind != "finisher" and not is_held_by_daemon(row) and is_own(context, row)]
@@ -88,7 +91,7 @@ def find_deaths(context: Context) -> Deaths:
 
 
 def _awaited(context: Context, dead: list[Dispatch]) -> frozenset[str]:
-    """Return the ids of the dead dispatches for items of jobs whose runner lives: the runner will settle them."""
+    """Return the ids of those dead dispatches that belong to items of jobs and whose runner lives: the runner will settle them."""
     runners = {row.id: Identity.parse(row.spawner) for row in dead if row.engine == _JOB}
     return frozenset(ident for ident, who in runners.items() if context.world.processes.life(who) == "alive")
 
@@ -101,7 +104,10 @@ def why_alive(context: Context, row: Dispatch, listing: Listing) -> str:
 def facts_about_end(
     context: Context, row: Dispatch, listing: Listing | None = None, census: Census | None = None
 ) -> Seen:
-    """Return the facts that decide whether a dispatch can be settled."""
+    """Return the facts that decide whether a dispatch can be settled.
+
+    `listing` (tmux panes) and `census` (processes) are taken anew when they are None and needed.
+    """
     kind: Kind = row.kind if row.kind in {"coord", "finisher"} else "worker"
     if not is_unfinished(row):
         why = f"it has ended{': ' + row.blocked_reason if row.blocked_reason else ''}"
@@ -121,7 +127,10 @@ def facts_about_end(
 
 
 def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing | None, census: Census | None) -> Seen:
-    """Return the facts about a dispatch whose agent is dead: the processes it left, and whether tmux tells how it ended."""
+    """Return the facts about a dispatch whose agent is dead: the processes it left, and whether tmux tells how it ended.
+
+    `why` of the result is empty when the dispatch can be settled.
+    """
     left = leftover_processes.find_remains(context, row, census)
     if left.ours:
         why = f"it left processes behind: {', '.join(str(process.pid) for process in left.ours)}"
@@ -144,8 +153,8 @@ def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing 
 def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
     """Return a coordinator's place in its project's seat: "holder", "candidate", or one of the following.
 
-    "late": a candidate whose time to prove itself is over. "withdrawn": out of the seat, and it never used its nonce.
-    "out": out of the seat. "none": never in the seat, because another program starts it.
+    "late": a candidate whose time to prove itself is over. "withdrawn": was a candidate, and never proved itself. "out":
+    was replaced. "none": never in the seat, because another program starts it.
     """
     seat = seats.seat(rows, row.project)
     if seat.holder == row.id:
@@ -159,12 +168,18 @@ def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
 
 
 def _is_proof_late(now: int, row: Dispatch, seat: Seat) -> bool:
-    """Return whether a candidate's time to prove itself is over, or the clock was set back since its start."""
+    """Return whether a candidate's time to prove itself is over, or whether the clock was set back since its start.
+
+    `now` is in milliseconds.
+    """
     return now >= (seat.deadline or 0) or now < row.created_at - MINUTE
 
 
 def _with_pressing_facts(context: Context, rows: Rows, row: Dispatch, seen: Seen) -> Seen:
-    """Add the facts that decide whether a living agent is asked to exit or killed: request, report, task and handoff."""
+    """Return the facts with those added that decide whether a living agent is asked to exit or killed.
+
+    These are the request to exit, the report, the state of its task and a queued handoff.
+    """
     now = context.world.clock.now()
     task = q.task_state(rows, project=row.project, slug=row.slug) if row.slug is not None else None
     is_task_taken = task is not None and task.assignee != row.id
@@ -241,10 +256,10 @@ def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
 
 
 def _why_carried(context: Context, row: Dispatch, census: Census | None) -> str:
-    """Return, for people, which processes carry the id of a pending dispatch in their environment; "" when none does.
+    """Return, for people, which processes have the id of a pending dispatch in their environment; "" when none has.
 
-    A program that called `fleet claims acquire-prompt` starts the agent itself, without fleet, and may exit before the
-    agent.
+    A program that called `fleet claims acquire-prompt` starts the agent itself and may exit before it: then no pane and no
+    process is recorded, and only the environment shows that the agent runs.
     """
     left = leftover_processes.find_remains(context, row, census)
     bearers = [*left.bearers, *(who.pid for who in left.ours)]
@@ -266,7 +281,10 @@ def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> s
 
 
 def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:
-    """Return whether a pane's process may be alive. If it is dead and tmux has not noticed, signal tmux to look again."""
+    """Return whether a pane's process may be alive.
+
+    If the process is dead but tmux still shows it as living, signal tmux to look again.
+    """
     who = context.world.processes.identify(pane.pid)
     if listing.server is None or who is None or context.world.processes.life(who) != "dead":
         return True

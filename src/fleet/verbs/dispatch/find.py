@@ -21,8 +21,8 @@ SHORTEST_PREFIX = 2
 def find(rows: Rows, given: str, project: str | None = None, *, here: str | None = None) -> str:
     """Return the id of the dispatch that a text names: an id, a unique prefix, a task's slug or PROJECT/SLUG, or @last.
 
-    A slug first means a task of the project `here`. Raises NoSuchDispatch when none fits; Ambiguous, with the
-    candidates, when several do.
+    `project` limits the search, None searches all. A slug that several projects have means the task of project `here`.
+    Raises NoSuchDispatch when none fits; Ambiguous, with the candidates, when several do.
     """
     project, given = names.project_and_slug(given, project)
     if given == "@last":
@@ -50,7 +50,7 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
 
 
 def _newest_of_one_task(matches: list[DispatchHead]) -> list[DispatchHead]:
-    """Return only the newest dispatch if all of them belong to one task; otherwise all of them."""
+    """Return only the first (newest) of the dispatches if all belong to one task; otherwise all of them."""
     tasks = {(row.project, row.slug) for row in matches}
     return matches[:1] if len(tasks) == 1 else matches
 

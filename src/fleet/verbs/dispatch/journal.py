@@ -42,7 +42,7 @@ def dispatch_or_none(context: Context, ident: str) -> Dispatch | None:
 
 
 def archived_dispatch(context: Context, ident: str) -> Dispatch | None:
-    """Return an archived dispatch as the row it was in the tables; None when it is not in the archive."""
+    """Return the row that an archived dispatch had in the tables; None when it is not in the archive."""
     document = archived_journal(context, ident)
     if document is None:
         return None
@@ -63,7 +63,7 @@ def archive_files(context: Context) -> list[str]:
 
 
 def read_archive_file(context: Context, name: str) -> Journal:
-    """Return the journal in a file of the archive, by the file's name."""
+    """Read a journal from the archive. `name` is the file's name, without its folder."""
     return Journal.from_json(json.loads(context.world.files.read(f"{paths.JOURNALS}/{name}")))
 
 

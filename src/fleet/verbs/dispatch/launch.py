@@ -57,7 +57,10 @@ _STEP = ["job", "step"]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Launched:
-    """The program that this process will become, with its arguments (`words`), environment and folder."""
+    """The program that this process is about to become: its path, arguments (`words`), environment and folder.
+
+    `lease` and `handles` are file descriptors that the program inherits; -1 and None when there are none.
+    """
 
     program: str
     words: list[str]
@@ -71,7 +74,10 @@ class Launched:
     is_fleet: bool = False
 
     def go_on(self) -> None:
-        """Take over the program's environment and folder, in a process that does the program's work itself instead of an exec."""
+        """Set this process's environment and folder to the program's.
+
+        For a program that is part of fleet and goes on in this process, without an exec.
+        """
         os.chdir(self.cwd)
         os.environ.clear()
         os.environ.update(self.env)
@@ -95,9 +101,9 @@ class Launched:
 
 
 def launch(context: Context, ident: str) -> Launched:
-    """Move the dispatch to in_flight, prepare its worktree, and return the program that this process will become.
+    """Record that the dispatch is in flight, prepare its worktree, and return the program to run as its agent.
 
-    Raises Superseded when the dispatch was launched or ended before.
+    This process becomes that program. Raises Superseded when the dispatch was launched or ended before.
     """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
@@ -138,7 +144,10 @@ def _start_watch(context: Context, row: Dispatch) -> None:
 
 
 def _refuse_other_server(context: Context, row: Dispatch) -> None:
-    """Raise TmuxRefused on a tmux server that has taken a living server's socket: neither server could prove a session gone."""
+    """Raise TmuxRefused if this process runs on another tmux server than was planned, and that one still lives.
+
+    Two servers then claim one socket, and neither could prove that the session is gone.
+    """
     socket, _, place = os.environ.get("TMUX", "").partition(",")
     pid = place.partition(",")[0]
     meant = Identity.parse(row.server or "")
@@ -150,9 +159,10 @@ def _refuse_other_server(context: Context, row: Dispatch) -> None:
 
 
 def _join_cgroup(context: Context, row: Dispatch, me: str) -> dict[str, dict[str, str]]:
-    """Join the dispatch's control group before any other process is started, so that all descendants are in it.
+    """Put this process into the dispatch's control group, so that all its descendants will be in it.
 
-    Returns, by claim id, the data to record about each group that this process is in, as the kernel confirms.
+    Returns the data to record in each claim on a group, by the claim's id; {} when there is no group, or when the kernel
+    does not confirm that this process is in it. `me` is this process, as text.
     """
     if not is_pending(row):
         return {}
@@ -163,7 +173,7 @@ def _join_cgroup(context: Context, row: Dispatch, me: str) -> dict[str, dict[str
 
 
 def _prompt_path(context: Context, ident: str) -> str:
-    """Return the path of the prompt file: the dispatch's own, or the one that its predecessor handed over."""
+    """Return the path, relative to the home, of the dispatch's prompt file: its own, or the one its predecessor handed over."""
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     held = [row.name for row in rows if row.kind == "coord_prompt_inbox" and row.state == "live"]
     return held[-1] if held else paths.prompt(ident)
@@ -172,11 +182,11 @@ def _prompt_path(context: Context, ident: str) -> str:
 def _record_launch(
     row: Dispatch, me: str, hashes: tuple[str, str], joined: dict[str, dict[str, str]]
 ) -> Change[Literal["too late", "launched", "candidate"]]:
-    """Return the change that moves the dispatch from pending to in_flight; `hashes` are those of its nonce and its
-    token.
+    """Return the change that moves the dispatch from pending to in_flight.
 
-    Committing it returns "candidate" for a coordinator that has to prove itself, and stores the hash of its nonce; "too
-    late" when the dispatch is no longer pending; else "launched".
+    `me` is this process, as text. `hashes` are the hashes of the nonce and of the token. `joined` is what `_join_cgroup`
+    returned. Committing returns "candidate" for a coordinator that must still prove itself with the nonce; "too late" when
+    the dispatch is not pending any more; else "launched".
     """
     proof, token = hashes
 
@@ -204,7 +214,7 @@ def _record_launch(
 
 
 def _record_made_claims(tx: Tx, row: Dispatch) -> None:
-    """Record the dispatch's claims as made, in case its dispatcher is killed before it can record that."""
+    """Record that the resources of the dispatch's claims exist, in case its dispatcher dies before it records that."""
     place = {"project": row.project, "slug": row.slug or ""}
     q.note_made(tx, dispatch=row.id, **place, after=target(life.STEPS, "made"), at=tx.at)
 
@@ -300,7 +310,7 @@ def _ensure_bin_folder(context: Context) -> str:
 
 
 def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Prepare the worktree. On failure record the agent's report as failed, with the reason, and raise."""
+    """Prepare the worktree of the dispatch. On failure, record a report `failed` with the reason for the agent, and raise."""
     was_ready = os.path.exists(f"{context.world.home}/{paths.setup_mark(row.project, row.slug or '')}")
     try:
         _prepare_worktree(context, row, repository, cwd)
@@ -366,10 +376,10 @@ def populate_submodules(context: Context, project: str, repository: str, tree: s
 
 
 def _note_changed_files(context: Context, row: Dispatch, slug: str) -> None:
-    """Record which files of a fresh worktree git calls changed, so that `fleet done` does not ask to commit them.
+    """Record which files git calls changed in a worktree that was just set up: `fleet done` does not ask to commit them.
 
-    The setup made these changes, or git never finds the files clean (line endings, filters). For all other changed
-    files the agents in this worktree are responsible.
+    The set-up changed them, or git never finds them clean (line endings, filters). All files that change later are the
+    agents' work.
     """
     world, note = context.world, paths.changed_before(row.project, slug)
     if os.path.exists(f"{world.home}/{note}"):
@@ -380,7 +390,10 @@ def _note_changed_files(context: Context, row: Dispatch, slug: str) -> None:
 
 
 def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
-    """Record the digests of the files that are copied into the worktree: an unchanged copy need not be saved later."""
+    """Record the digests of files that are copied into the worktree. A copy that is still the same need not be saved later.
+
+    `names` are paths relative to `repository`.
+    """
     if not names:
         return
     path = paths.copied_files(row.project, row.slug or "")

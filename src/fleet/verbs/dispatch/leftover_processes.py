@@ -38,10 +38,11 @@ _LOOKS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remains:
-    """The remaining processes of a dispatch whose agent is dead.
+    """The processes that a dispatch with a dead agent has left running.
 
-    `ours`: proven to be the dispatch's, deepest first. `strangers`: work in its worktree, owner unknown. `bearers`:
-    carry the dispatch's id, but not this home's, owner unknown. `unreadable`: cannot be inspected.
+    `ours`: proven to be the dispatch's, deepest descendants first. The others are pids. `strangers`: work in its worktree,
+    owner unknown. `bearers`: have the dispatch's id in their environment, but not this home's mark. `unreadable`: cannot be
+    inspected.
     """
 
     ours: list[Identity]
@@ -95,28 +96,31 @@ def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], cen
 
 
 def _unexcused(context: Context, row: Dispatch, census: Census, pids: list[int]) -> list[int]:
-    """Return the given processes without those that a person has declared not to be the dispatch's."""
+    """Return the given pids without those that a person has declared not to belong to the dispatch."""
     excused = excused_pids(context, row, census) if pids else []
     return [pid for pid in pids if pid not in excused]
 
 
 def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bool:
-    """Return whether the agent joined its control group before its program began, and this process sees those groups.
+    """Return whether all processes of the agent are certainly in its control group.
 
-    A process leaves the group only by writing into cgroup.procs or by asking a service to start it; this is not
-    checked.
+    True when the agent joined the group before its program began, and this process can see that group. That a process may
+    leave the group, by writing into cgroup.procs or through a service, is not checked.
     """
     view = context.world.cgroups.view()
     return any(claim.data.get("joined") == str(process) and claim.data.get("view") == view for claim in groups)
 
 
 def excuse_reason(ident: str) -> str:
-    """Return the `why` of operations that excuse processes in a dispatch's worktree; queries find them by this text."""
+    """Return the reason (`why`) that an operation has when it excuses processes in a dispatch's worktree.
+
+    Queries find these operations by this text.
+    """
     return f"excuse processes in the worktree of {ident}"
 
 
 def excused_pids(context: Context, row: Dispatch, census: Census) -> list[int]:
-    """Return the processes that a person has declared not to be the dispatch's, with their descendants."""
+    """Return the pids that a person has declared not to belong to the dispatch, with their descendants."""
     operations = context.store.read(lambda rows: q.operations_by_why(rows, dispatch=row.id, why=excuse_reason(row.id)))
     excused = [
         Identity.parse(text) for operation in operations for text in json.loads(operation.what).get("not_ours", [])
@@ -162,10 +166,10 @@ def _pids_in_cgroups(context: Context, groups: list[Claim]) -> list[int]:
 
 
 def record_descendants(context: Context, row: Dispatch, census: Census | None = None, *, lasting: float = 0) -> None:
-    """Record those descendants of a living agent that neither mark nor session would later prove to be the agent's.
+    """Record which processes descend from a living agent, if neither mark nor session would prove that after its death.
 
-    `lasting`: record only processes that are at least this many seconds old, so that frequent callers skip short
-    commands.
+    `lasting` is in seconds: younger processes are not recorded, so that frequent callers skip short commands. Does nothing
+    when the agent is not alive.
     """
     process = _process_of_this_boot(context, row)
     if (

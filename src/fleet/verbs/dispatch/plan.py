@@ -46,7 +46,7 @@ _WORKTREE_COMMANDS = ("worktree.setup", "worktree.teardown")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The request to start an agent; the plan fills in what the caller leaves open."""
+    """The request to start an agent. None or '' in a field leaves its value to the plan."""
 
     project: str
     slug: str | None
@@ -105,7 +105,10 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
 
 
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
-    """Return the request with the kind that the task's stage needs, such as a reviewer. Raises NotReady at the finisher."""
+    """Return the request with the kind of agent that the task's stage needs, such as a reviewer.
+
+    A request for another kind than worker is returned as it is. Raises NotReady when the task waits to be merged.
+    """
     if task is None or wanted.kind != "worker" or task.stage not in KIND_AT or task.merged:
         return wanted
     kind = KIND_AT[task.stage]
@@ -129,7 +132,7 @@ def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tup
 def _check_start(
     context: Context, wanted: Wanted, task: WholeTask | None, *, ticks: bool = False
 ) -> tuple[Project, Choice, str | None, dict[str, str]]:
-    """Do the checks of `check_start` for a task that was already read, and raise the same errors.
+    """Do the checks of `check_start` for a task that the caller has read (None: a coordinator), and raise the same errors.
 
     Returns the project, the choice of engine, the autonomy level, and the variables that the agent gets.
     """
@@ -152,14 +155,20 @@ def _check_start(
 
 
 def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None:
-    """Raise NotTrusted for work on a task while the project's setup or teardown command is not trusted."""
+    """Raise NotTrusted for work on a task while the project's setup or teardown command is not trusted.
+
+    A coordinator, which has no worktree, is not checked.
+    """
     waiting = [name for name in _WORKTREE_COMMANDS if settings[name].untrusted]
     if wanted.slug is not None and waiting:
         raise errors.NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
 class Choice(NamedTuple):
-    """The engine, model and sandbox of a new agent; `held` names the first choice when that engine is held back."""
+    """The engine, model and sandbox of a new agent.
+
+    `held` tells why the first choice is held back; None when the first choice is taken.
+    """
 
     engine: Engine
     model: str | None
@@ -168,7 +177,7 @@ class Choice(NamedTuple):
 
 
 def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Choice:
-    """Return the first engine that is not held back, with its model; the first choice when all are held back.
+    """Return the first engine that is not held back by a limit, with its model; when all are held back, the first.
 
     The task's model counts only for the engine that the task runs on by default, or for any engine when there is no
     default.
@@ -191,7 +200,10 @@ def _usual_engine(context: Context, project: str, task: WholeTask) -> str | None
 
 
 def _engine_choices(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[str, ...]:
-    """Return the engines to choose from: those of the request, else of the task, else of the settings. Raises when there are none."""
+    """Return the names of the engines to choose from: those of the request, else of the task, else of the settings.
+
+    Raises BadInput when there are none, NotTrusted when the setting that names one is not trusted.
+    """
     setting = context.settings(wanted.project)["engine"]
     name = wanted.engine or (task and task.engine)
     choices = (name,) if name else engine_choices(setting.value)
@@ -211,9 +223,9 @@ def _task_to_work_on(context: Context, wanted: Wanted) -> WholeTask | None:
 
 
 def _start_branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
-    """Return the integration branch, the commit to start at, and whether the task's branch exists.
+    """Return the integration branch, the commit to start the task's branch at, and whether that branch exists.
 
-    Returns "", None and False for a coordinator.
+    The commit is None when the branch exists or has no base. Returns ("", None, False) for a coordinator.
     """
     if wanted.slug is None:
         return "", None, False
@@ -241,7 +253,7 @@ def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None
 def _order_of_resources(
     context: Context, wanted: Wanted, project: Project, *, integration: str, base: str | None, task: WholeTask | None
 ) -> Order:
-    """Return the description (`Order`) of the resources to create for a new dispatch: its id, prompt, branch, folders."""
+    """Return the order for a new dispatch: its new id, prompt, branch and folders, from which its resources are created."""
     world = context.world
     ident = world.ids.dispatch()
     branch = task_branch(wanted.slug) if wanted.slug else ""
@@ -274,7 +286,10 @@ def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
 
 
 def _prompt_of_agent(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:
-    """Return the text of the prompt: the template for the kind, filled with the task's facts, and the handoff if any."""
+    """Return the text of the agent's prompt: the template for its kind, filled with the task's facts.
+
+    `handoff` is the text that a predecessor left, '' when there is none; it is added.
+    """
     comments, history = _earlier_comments(context, task) if task else ("", "")
     facts = {
         "title": task.title if task else f"Coordinate {order.project}",
@@ -293,7 +308,10 @@ def _prompt_of_agent(context: Context, order: Order, task: WholeTask | None, han
 
 
 def _earlier_comments(context: Context, task: WholeTask) -> tuple[str, str]:
-    """Return why the task's work is not good yet, with the verdicts of its reviewers; and its last log entries, as text."""
+    """Return two texts for an agent: what is wrong with the task's work so far, and the task's last 20 log entries.
+
+    The first has the task's reason and its reviewers' verdicts. Either is '' when there is nothing.
+    """
     place = {"project": task.project, "slug": task.slug}
     verdicts, log = context.store.read(lambda rows: (q.verdicts_of(rows, **place), q.task_log(rows, **place)))
     lines = "".join(f"- {times.iso(entry.at)} {entry.actor}: {entry.message}\n" for entry in log[-20:])
@@ -302,9 +320,9 @@ def _earlier_comments(context: Context, task: WholeTask) -> tuple[str, str]:
 
 
 def _choose_tmux_server(context: Context) -> Identity:
-    """Return the tmux server for a new session: that of the last dispatch if it lives, else a running or new one.
+    """Return the tmux server for a new session: the last dispatch's if it lives, else a running or a new one.
 
-    Whether the server answers is seen only when the session is created.
+    It is not asked whether it answers: creating the session shows that.
     """
     last = context.store.read(
         lambda rows: q.last_server(rows, socket=context.world.tmux.socket, home=context.world.record.id)

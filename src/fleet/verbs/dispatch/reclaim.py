@@ -40,9 +40,10 @@ _RELEASE_ORDER = {kind.name: number for number, kind in enumerate(ORDER)}
 
 
 def reclaim(context: Context, ident: str) -> list[str]:
-    """Release the claims of an ended dispatch, last made first, and archive it when all are released.
+    """Release the claims of an ended dispatch, last made first, and archive the dispatch when all are released.
 
-    Returns one line for each resource that could not be released, with the reason.
+    Returns one line for each resource that could not be released, with the reason. [] also when the dispatch is unfinished
+    or archived: nothing is done then.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or is_unfinished(row):
@@ -66,7 +67,10 @@ def undo_unmade(context: Context, project: str, slug: str) -> list[str]:
 
 
 def _claims_to_release(context: Context, ident: str) -> list[Claim]:
-    """Return the claims that end with the dispatch, last made first, except an inbox that its successor will take over."""
+    """Return the claims to release when the dispatch ends, last made first.
+
+    An inbox that the successor will take over is left out.
+    """
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     waits = "coord_prompt_inbox" if context.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
     held = [
@@ -108,9 +112,10 @@ def release_bundle(context: Context, project: str, slug: str) -> list[str]:
 
 
 def _with_project_facts(context: Context, claim: Claim) -> Claim:
-    """Return a worktree's claim with the patterns of disposable files, which the last check before the removal needs.
+    """Return the claim with what the last check before its removal needs.
 
-    A claim from before branch marks existed also gets the mark of its project's branches.
+    A worktree's claim gets the patterns of disposable files, and the mark of its project's branches if an older version
+    recorded the claim without one. Other claims are returned as they are.
     """
     if claim.kind != "worktree":
         return claim
@@ -121,12 +126,15 @@ def _with_project_facts(context: Context, claim: Claim) -> Claim:
 
 
 def _needed_again(project: str, slug: str) -> list[str]:
-    """Return the line that says that the bundle is kept because its task was opened again."""
+    """Return the line which says that the bundle is kept because somebody opened its task again."""
     return [f"the bundle of {project}/{slug} is needed again: somebody opened its task meanwhile"]
 
 
 def _release_bundle(context: Context, project: str, slug: str) -> list[str]:
-    """Release the bundle's claims, the worktree before the folder. The caller holds the task's work lock."""
+    """Release the bundle's claims, the worktree before the folder. The caller holds the task's work lock.
+
+    Returns one line for each resource that is kept, with the reason.
+    """
     held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=project, slug=slug))
     foreign = [f"{claim}: {why}" for claim in map(Claim.of, held) if (why := why_foreign(context, claim))]
     if foreign:
@@ -174,7 +182,10 @@ def why_kept(context: Context, claim: Claim) -> str:
 
 
 def verdict(context: Context, claim: Claim) -> Verdict:
-    """Return whether a worktree may be removed: Go, Aside (move files to the trash first) or Keep (with the reason)."""
+    """Return whether the resource of a claim may be removed: Go, Aside (move files to the trash first) or Keep (with the reason).
+
+    Only a worktree can be kept; for every other kind the answer is Go.
+    """
     if claim.kind != "worktree":
         return Go()
     answer = may_go(claim, context.world, disposable=_disposable_patterns(context, claim))
@@ -233,7 +244,7 @@ def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
 
 
 def _record_bundle_released(project: str, slug: str) -> Change[None]:
-    """Return the change that ends the bundle's adoption and deletes the bundle's released claims."""
+    """Return the change that ends the dispatch's ownership of the bundle and deletes the bundle's released claims."""
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)
@@ -246,7 +257,7 @@ def _record_bundle_released(project: str, slug: str) -> Change[None]:
 
 
 def _update_recl_state(ident: str) -> Change[ReclState | None]:
-    """Return the change that derives the dispatch's reclamation state from its claims.
+    """Return the change that sets the dispatch's reclamation state according to the states of its claims.
 
     Committing it returns the new state; None when another process has archived the dispatch.
     """
@@ -269,7 +280,7 @@ def _update_recl_state(ident: str) -> Change[ReclState | None]:
 
 
 def _reclaim_event(states: set[ClaimState], *, owns: bool) -> str:
-    """Return the event that sets a dispatch's reclamation state, from the states of its unreleased claims.
+    """Return the event that moves a dispatch's reclamation state, for the states of its unreleased claims.
 
     `owns`: whether the dispatch owns its task's bundle, which stays when its other claims are released.
     """

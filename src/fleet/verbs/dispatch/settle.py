@@ -92,19 +92,26 @@ def settle(
 
 
 def _may_end(seen: Seen, *, dismiss: bool) -> bool:
-    """Return whether the dispatch has ended, is to be settled, or is a living duty of the daemon that is dismissed."""
+    """Return whether the facts allow to end the dispatch.
+
+    They do when it has ended, when its death is proven, and, with `dismiss`, when the living daemon plays it as a
+    coordinator.
+    """
     is_dismissed = dismiss and seen.held and seen.condition == "alive"
     return seen.condition == "ended" or is_dismissed or isinstance(remedy_for("settle", seen), Settle)
 
 
 def _facts_about_end(context: Context, row: Dispatch, listing: Listing | None, known: Seen | None) -> Seen:
-    """Return the known facts if they prove a death for good, else new ones."""
+    """Return the facts `known` if they prove a death that cannot be undone; else gather and return new ones."""
     proven = known is not None and known.condition == "dead" and may_settle(known) and is_in_flight(row)
     return known if known is not None and proven else facts_about_end(context, row, listing)
 
 
 def _ended_before(context: Context, ident: str) -> Ended:
-    """Return the end of a dispatch that another process has settled and archived. Raises NoSuchDispatch when there is none."""
+    """Return how a dispatch ended that another process has settled and archived.
+
+    Raises NoSuchDispatch when it is not in the archive.
+    """
     journal = archived_dispatch(context, ident)
     if journal is None:
         raise errors.NoSuchDispatch(dispatch=ident)
@@ -112,7 +119,11 @@ def _ended_before(context: Context, ident: str) -> Ended:
 
 
 def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
-    """End a dispatch that is proven dead, and return its final state; None when its row changed meanwhile."""
+    """Record the end of a dispatch that is proven dead; return its final state, or None when its row changed meanwhile.
+
+    First saves the agent's output and reads its exit status, its branch and what it used. `why` is the reason recorded for
+    a dispatch that was never launched.
+    """
     if not is_unfinished(row):
         return row.exec_state
     pane = _wait_for_exit_status(context, row)
@@ -136,7 +147,7 @@ def why_worktree_busy(context: Context, ident: str) -> errors.WorktreeBusy | Non
 
 
 def _wait_for_exit_status(context: Context, row: Dispatch) -> Pane | None:
-    """Wait shortly until tmux knows the agent's exit status, and return the agent's pane; None when there is no pane.
+    """Wait a moment until tmux knows the agent's exit status, and return the agent's pane; None when there is no pane.
 
     tmux notices a death a moment after the kernel, and versions before 3.5 sometimes lose the signal. So tmux is
     signalled again until it notices.
@@ -179,7 +190,10 @@ def _branch_commit(context: Context, row: Dispatch) -> str | None:
 
 
 def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
-    """Return whether the dispatch left work: new commits on the task's branch, or artifacts that it registered."""
+    """Return whether the dispatch left work: new commits on the task's branch, or artifacts that it registered.
+
+    `work` is the commit of the task's branch, None when it is not known.
+    """
     if row.slug is None:
         return False
     slug = row.slug
@@ -222,7 +236,10 @@ def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
 def _record_end(
     row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None, *, forgotten: str = ""
 ) -> Change[bool]:
-    """Return the change that ends the dispatch and moves its task on; committing it returns False if the row has changed."""
+    """Return the change that ends the dispatch and moves its task on; committing it returns False if the row has changed.
+
+    `work` is the commit of the task's branch. `forgotten` is the sentence of `_forgotten_work`, "" for none.
+    """
     ident = row.id
     status = pane.status if pane and pane.dead else None
     most_failures = context.setting("limits.failed_spawns")
@@ -264,8 +281,9 @@ def settle_task(
 ) -> list[str]:
     """Move the task to its next status and stage after an attempt, if the task is still assigned to that dispatch.
 
-    Returns the tasks that are ready now. `settings` are limits.failed_spawns, spawn_cooldown and review. `forgotten`
-    says that the agent committed nothing: the task is blocked for a fix by an agent in the same worktree.
+    Returns the slugs of tasks that have become ready. `settings` are the values of limits.failed_spawns, spawn_cooldown
+    (milliseconds) and review. `forgotten` says that the agent committed nothing: the task is blocked for a fix by an agent
+    in the same worktree; "" when that is not so.
     """
     most_failures, cooldown, review = settings
     if row.slug is None or row.kind == "finisher":
@@ -299,7 +317,7 @@ def settle_task(
 def _task_after_attempt(
     tx: Tx, row: Dispatch, end: Outcome, most_failures: int, review: str | None
 ) -> tuple[TaskStatus, str | None, str | None]:
-    """Return the task's status after this attempt, the reason, and the stage at which it continues."""
+    """Return the task's status after this attempt, the reason, and the stage at which it continues; None for no reason or stage."""
     if is_pending(row) and row.asked_for == "stop":
         return "blocked", STOPPED, None
     if is_pending(row) and not is_asked_to_exit(row):
@@ -314,16 +332,16 @@ def _task_after_attempt(
 
 
 def _after_review(tx: Tx, row: Dispatch, end: Outcome) -> tuple[TaskStatus, str | None]:
-    """Return the task's status and reason after a review: moved on by its verdict, or blocked when there is none."""
+    """Return the task's status and reason after a review: unchanged when a verdict moved the task on, blocked when there is none."""
     if tasks.state(tx, row.project, row.slug or "").stage != "review":
         return "in_progress", None
     return "blocked", f"the review ended without a verdict{f': {end.reason}' if end.reason else ''}"
 
 
 def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most_failures: int) -> tuple[TaskStatus, str | None]:
-    """Record a failed start. Returns the task's next status and the reason.
+    """Record that an attempt at the task did not start. Returns the task's next status and the reason.
 
-    The status is `open`; but `blocked` when the start was a resume, or when `most_failures` or more starts of the task
+    The status is `open`; but `blocked` when the start was a resume, or when at least `most_failures` starts of the task
     failed within an hour.
     """
     place = {"project": row.project, "slug": row.slug or ""}

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 def disown(context: Context, ident: str, reason: str) -> DisownedDispatch:
     """End a dispatch, or take over an ended dispatch or a job, because its home or machine no longer exists.
 
-    Raises NotDisowned when the dispatch lives here, is this home's own, or its home is on this machine.
+    `ident` is the id of the dispatch or of the job. Only the database is changed. Raise NotDisowned when a part of the
+    dispatch lives on this machine, when this home made it and can judge it, or when its home is on this machine.
     """
     job = context.store.read(lambda rows: q.job_by_id(rows, id=ident))
     if job is not None:
@@ -73,9 +74,9 @@ def _refuse_alive(context: Context, row: Dispatch) -> None:
 
 
 def _is_unjudgeable(context: Context, row: Dispatch, *, stuck: bool) -> bool:
-    """Return whether this home cannot prove the dispatch alive or dead.
+    """Return whether this home cannot prove an unfinished dispatch alive or dead.
 
-    For an ended dispatch return `stuck`: whether there are claims that only a person can give up or free.
+    For an ended dispatch return `stuck`: whether it has claims that only a person can give up or free.
     """
     if not is_unfinished(row):
         return stuck
@@ -112,7 +113,10 @@ def _path_of_local_home(context: Context, row: Dispatch | Job) -> str:
 
 
 def _plan_claims(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
-    """Return the claims that disowning changes, each with "given up", or "freed" (its unknown actor is cleared)."""
+    """Return the claims that disowning a dispatch changes, each with what becomes of it.
+
+    That is "given up", or "freed": the process that worked on the claim, whose life is unknown, is cleared.
+    """
     held = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
     place = {"project": row.project, "slug": row.slug or ""}
     bundle = context.store.read(lambda rows: q.bundle_of(rows, **place))
@@ -123,7 +127,11 @@ def _plan_claims(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
 
 
 def _step_for_claim(context: Context, claim: Claim) -> str:
-    """Return "given up" for a claim that this home cannot release, "freed" for one whose actor's life is unknown; else ""."""
+    """Return what disowning does to a claim: "given up", "freed", or "" for nothing.
+
+    A claim that this home cannot release is given up; one is freed when the life of the process that worked on it is
+    unknown.
+    """
     if not is_own(context, claim):
         return "given up"
     if claim.kind == "tmux_session" and KINDS[claim.kind].look(claim, context.world) == "unknown":
@@ -161,9 +169,9 @@ def _disown_dispatch(
 
 
 def _end_dispatch(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
-    """End an unfinished dispatch as failed or blocked, and settle its task; leave an ended one as it is.
+    """End an unfinished dispatch as failed or blocked, and move its task on; leave an ended dispatch as it is.
 
-    Returns the dispatch's state. `spawns` are the settings limits.failed_spawns and spawn_cooldown.
+    Returns the dispatch's state. `spawns` are the settings limits.failed_spawns and spawn_cooldown (milliseconds).
     """
     if not is_unfinished(row):
         return row.exec_state

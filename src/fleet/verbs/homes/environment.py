@@ -26,14 +26,18 @@ if TYPE_CHECKING:
 def environment_of_agent(context: Context, engine: Engine, *, ticks: bool = False) -> dict[str, str]:
     """Return the environment variables that an agent of this engine gets if it is dispatched now.
 
-    With `ticks`, return those that it would get from a tick, also when a person asks.
+    With `ticks`, return those that it gets when a coordinator's tick dispatches it, even if a person calls this.
     """
     named = inheritance.patterns(engine, _own_names(context))
     return inheritance.inherited(_source_of_variables(context, ticks=ticks), named)
 
 
 def _source_of_variables(context: Context, *, ticks: bool) -> Mapping[str, str]:
-    """Return the environment from which a dispatch takes its variables: the person's shell, or what `fleet up` stored."""
+    """Return the environment from which a dispatch takes its agent's variables.
+
+    It is the shell of the person who dispatches, or else what `fleet up` stored. The file of `environment.file` is added to
+    both.
+    """
     in_file = _person_file(context)
     if is_asked_by_person(context) and not ticks:
         return {**in_file, **surroundings.environ()}
@@ -64,10 +68,9 @@ def missing_variables(context: Context, engine: Engine) -> list[str]:
 
 
 def take_over_environment(context: Context, ident: str, engine: str) -> None:
-    """Give this process, which becomes the agent, the environment stored for its dispatch, and delete that file.
+    """Replace this process's environment by the one stored for the dispatch, and delete the stored file. The process becomes the agent.
 
-    A dispatch by an older fleet has no file: then the variables of the pane count, limited to those that the engine
-    names.
+    A dispatch by an older fleet has no such file: then this process keeps those of its own variables that the engine names.
     """
     name = paths.agent_environment(ident)
     passed = environment.read_variables(context.world.files, name)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
-    """Record that these processes in a worktree are not the dispatch's.
+    """Record that these processes (pids) in a dispatch's worktree do not belong to the dispatch.
 
     Raises NotExcused, and records none, if one of them cannot be excused.
     """
@@ -55,7 +55,10 @@ def _why_not_excusable(row: Dispatch, pid: int, remains: leftover_processes.Rema
 
 
 def _record_excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:
-    """Return the change that records the excused processes, with their commands, in the operation log."""
+    """Return the change that records the excused processes, with their commands, in the operation log.
+
+    `whom` maps each process to its command.
+    """
 
     def work(tx: Tx) -> Excused:
         tx.about(row.project, row.slug)

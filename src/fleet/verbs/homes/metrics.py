@@ -46,7 +46,10 @@ def snapshot(context: Context) -> Metrics:
 
 
 def _read_metrics(rows: Rows, agents: list[AgentView], limits: dict[str, float | None], now: int) -> Metrics:
-    """Return the figures, from the store and from the given views of agents."""
+    """Return the figures, from the store and from the given views of agents.
+
+    `limits` is by setting; None for one that is not set.
+    """
     asked = q.waiting_questions(rows)
     questions = {name: sum(each.project == name for each in asked) for name in {each.project for each in asked}}
     return Metrics(
@@ -75,7 +78,7 @@ def _project_metrics(view: ProjectView, questions: int) -> ProjectMetrics:
 
 
 def _agent_counts(agents: list[AgentView]) -> list[AgentCount]:
-    """Count agents by project, kind and state."""
+    """Return how many agents there are of each project, kind and state."""
     keys = [(agent.project, agent.kind, agent.state) for agent in agents]
     return [
         AgentCount(project=project, kind=kind, state=state, n=keys.count((project, kind, state)))
@@ -85,7 +88,7 @@ def _agent_counts(agents: list[AgentView]) -> list[AgentCount]:
 
 # as OpenMetrics -------------------------------------------------------------------------------------------------------
 def families(figures: Metrics, *, version: str, daemon: DaemonFigures | None = None) -> Iterator[Family]:
-    """Yield the figures as OpenMetrics families; also the daemon's, if given."""
+    """Yield the figures as metrics (in OpenMetrics: families); those of the daemon too, if they are given."""
     yield _family("fleet", "info", "The version of fleet.", [Sample(value=1, labels={"version": version})])
     yield from _project_families(figures.projects)
     yield _family("fleet_agents", "gauge", "Agents at work, by their state.", map(_agent_sample, figures.agents))
@@ -100,7 +103,7 @@ def families(figures: Metrics, *, version: str, daemon: DaemonFigures | None = N
 
 
 def _project_families(projects: list[ProjectMetrics]) -> Iterator[Family]:
-    """Yield one family for tasks by status, and one for each other figure of a project."""
+    """Yield a metric (in OpenMetrics a family) for the tasks by status, and one for each other figure of a project."""
     tasks = [
         Sample(value=number, labels={"project": each.project, "status": status})
         for each in projects

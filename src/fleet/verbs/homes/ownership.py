@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_own(context: Context, row: Value | Claim) -> bool:
-    """Return whether this home made a dispatch, claim or job. A row without a home id is matched by host and tmux socket."""
+    """Return whether this home made a dispatch, claim or job. A row without a home id counts by its host and tmux socket."""
     home, host, socket = _place_of(row)
     if host is not None and host != context.world.host.id:
         return False

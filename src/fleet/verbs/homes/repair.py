@@ -53,8 +53,8 @@ def home_view(context: Context) -> HomeView:
 def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
     """Return what a repair would change. `moved` is the error about the home's new path; None when it was not moved.
 
-    Raises Refused when the home was not moved, or something may still run at its old path. Raises `moved` when it says
-    that the home is a copy.
+    Raises Refused when the home was not moved, or something may still run at its old path. When `moved` says that the home
+    is a copy, it is raised.
     """
     if moved is None:
         raise errors.Refused(what=f"the fleet home {context.world.home} was not moved; nothing is to be repaired")
@@ -88,7 +88,10 @@ def _current_path(context: Context) -> str:
 
 # what may run ---------------------------------------------------------------------------------------------------------
 def _what_may_live(context: Context) -> list[str]:
-    """Return what may still run at the home's old path: processes, sessions, dispatches, job runners, running effects."""
+    """Return, for people, what may still run at the home's old path; [] when nothing may.
+
+    These are processes, tmux sessions, dispatches, runners of jobs and effects under way.
+    """
     world = context.world
     running = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
     listing = world.tmux.listing()
@@ -122,7 +125,7 @@ def _why_alive_at_old_path(context: Context, row: Dispatch) -> str:
 
 # git ------------------------------------------------------------------------------------------------------------------
 def _find_worktrees(context: Context) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the home's worktrees with their repositories, and lines about worktrees of unregistered projects."""
+    """Return the home's worktrees, each as (path, repository), and a line for each worktree of an unregistered project."""
     known = {row.name: row.path for row in context.store.read(q.all_projects)}
     files, trees, lost = context.world.files, [], []
     for project in files.names(paths.PROJECTS):
@@ -155,7 +158,7 @@ def _repair_worktrees(context: Context) -> list[str]:
 
 # the store ------------------------------------------------------------------------------------------------------------
 def _claim_moves(context: Context) -> list[tuple[Claim, Claim]]:
-    """Return each claim that names the home's old path, as it is before and after the move."""
+    """Return each claim that contains the home's old path, as the claim before and after the move."""
     world = context.world
     rows = context.store.read(lambda snapshot: q.claims_below(snapshot, home=world.record.id, host=world.host.id))
     pairs = ((claim, _moved_claim(context, claim)) for claim in map(Claim.of, rows))

@@ -33,7 +33,10 @@ _NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
 
 
 def rotate(context: Context, *, before: int) -> Rotated:
-    """Move operations older than `before` into archive files. The newest operation always stays in the database."""
+    """Move operations older than the time `before` (milliseconds) into archive files.
+
+    The newest operation always stays in the database.
+    """
     moved = _finish_interrupted(context)
     names: list[str] = []
     while True:
@@ -73,7 +76,8 @@ def _finish_interrupted(context: Context) -> int:
 def _is_still_stored(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
     """Return whether the database still has operations of this file.
 
-    Raises Refused when the database has other operations under the same numbers.
+    Raises Refused when the database has other operations under the same numbers. `span` are the first and last number in
+    the file.
     """
     stored = store.read(lambda rows: q.operation_keys(rows, first=span[0], last=span[1]))
     archived = {row.key for row in _read_archive(files, name)} if stored else set()

@@ -42,7 +42,10 @@ _OF_REPOSITORY = ("hooks", "config", "config.worktree")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What an agent in a sandbox works on: its folder, its repository, and the files of the home that it reads."""
+    """What an agent in a sandbox works on: its folder, its repository, and the files of the home that it reads.
+
+    `writes`: whether it may write into the folder.
+    """
 
     cwd: str
     repository: str
@@ -98,10 +101,11 @@ def is_part_of_fleet(engine: Engine) -> bool:
 
 
 def socket_variable(context: Context, engine: Engine, enclosed: str | None) -> dict[str, str]:
-    """Return the environment variable that names the daemon's socket for agents; {} for an agent that uses the home.
+    """Return the environment variable that names the daemon's socket for agents, as {name: path}.
 
-    An agent uses the socket when the setting `agents.door` says so, and always in a sandbox (`enclosed`), which has no
-    home. An engine that is part of fleet always uses the home.
+    {} for an agent that uses the home directly. An agent uses the socket when the setting `agents.door` says so, and always
+    in a sandbox (`enclosed` is its name, None for none), where the home is not visible. An engine that is part of fleet
+    always uses the home.
     """
     is_given = enclosed is not None or context.setting("agents.door") == "socket"
     return {DOOR: _agents_socket(context)} if is_given and not is_part_of_fleet(engine) else {}
@@ -121,7 +125,7 @@ def _bubblewrap() -> str:
 
 
 def _refuse_unusable(context: Context) -> None:
-    """Raise SandboxRefused when bubblewrap is not installed, or cannot make a sandbox here."""
+    """Raise SandboxRefused when bubblewrap is not installed, or when a trial shows that it cannot make a sandbox here."""
     words = sandbox.words(_bubblewrap(), sandbox.Inside(), ["true"], cwd="/", copies={})
     done = context.world.programs.run("try the sandbox", words, limit=_LIMIT)
     if not done.ok:
@@ -218,6 +222,6 @@ def _make_folders(context: Context, engine: Engine, env: Mapping[str, str]) -> N
 
 
 def _copied_files(engine: Engine, env: Mapping[str, str]) -> dict[str, int]:
-    """Return the files of which the agent gets its own copy, each with an open descriptor of the content."""
+    """Return the files of which the agent gets a copy of its own, as {path: open descriptor of the content}."""
     there = [path for path in _expanded_paths(engine.sandboxed.copy, env) if os.path.isfile(path)]
     return {path: os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in there}

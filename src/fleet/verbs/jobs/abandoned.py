@@ -22,13 +22,19 @@ _MOST = 1_000
 
 
 def has_runner(context: Context, ident: str) -> bool:
-    """Return whether a process that is not proven dead holds the job's gate. Reads the gate's file; never locks the gate."""
+    """Return whether a runner of the job may live: a process that is not proven dead holds the job's gate.
+
+    Only reads the gate's file; does not try to lock the gate.
+    """
     holder = context.world.work_gate(f"job-{ident}", ident).holder()
     return holder is not None and context.world.processes.life(holder.who) != "dead"
 
 
 def resumable_jobs(context: Context, project: str | None) -> list[Resumable]:
-    """Return the running, paused and failed jobs of this home that have no runner."""
+    """Return the running, paused and failed jobs of this home that have no runner.
+
+    `project` limits this to one project; None takes all.
+    """
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
     return [
         _resumable(row)
@@ -55,7 +61,11 @@ def _resumable(row: Job) -> Resumable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """The remaining processes of a job whose runner is dead, or not known to live."""
+    """The processes that remain of a job whose runner is dead, or may be.
+
+    `runner` is a text for people. `foreign`: another home or host made their claim. `why_kept`: why fleet leaves them
+    alone, '' when it may end them.
+    """
 
     job: str
     # The runner, for people; empty when no claim names it.
@@ -114,7 +124,7 @@ def _leftovers_of_claim(context: Context, claim: Claim) -> Leftovers | None:
 def _leftovers_without_claim(context: Context, job: str) -> Leftovers | None:
     """Return the processes that are marked as a job's and have no claim; None when there are none, or a runner lives.
 
-    An older fleet, which made no such claims, has started them.
+    An older fleet has started such processes: it made no claims.
     """
     if has_runner(context, job):
         return None

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A person's request to run a job: its document, project, id and variables."""
+    """A person's request to run a job: the project, the path of its document, the id (None: a new one) and the variables."""
 
     project: str
     file: str
@@ -59,7 +59,10 @@ def validate(file: str) -> Validation:
 
 
 def plan(context: Context, asked: Asked, environment: Mapping[str, str]) -> JobPlan:
-    """Return the parameters, steps and limits that the job would run with. Changes nothing."""
+    """Return the parameters, steps and limits that the job would run with. Changes nothing.
+
+    `environment` gives values for the variables that the document uses.
+    """
     new, workflow = prepare(context, asked, environment)
     return JobPlan(
         name=new.name,
@@ -75,13 +78,19 @@ def plan(context: Context, asked: Asked, environment: Mapping[str, str]) -> JobP
 
 
 def shown_parameters(source: str, parameters: dict[str, str]) -> dict[str, str]:
-    """Return the job's parameters for display. A value that is not in the document may be a secret and is hidden."""
+    """Return a job's parameters as they may be shown.
+
+    A value that is not written in the document (`source`) may be a secret; it is replaced by `HIDDEN`.
+    """
     written = read(source, "the job's document").env
     return {name: value if written.get(name) == value else HIDDEN for name, value in parameters.items()}
 
 
 def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
-    """Return the record and the workflow of a new job. Raises for a bad document, engine or variable. Writes nothing."""
+    """Return the record and the workflow of a new job.
+
+    Raises BadInput for a bad document or variable, and the error of an engine that cannot run its steps. Writes nothing.
+    """
     context.project(asked.project)
     source = read_document(asked.file)
     workflow = read(source, asked.file)
@@ -101,7 +110,9 @@ def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> t
 
 
 def _parameters_of(workflow: Workflow, given: dict[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the value of each {env.NAME} in a job's document: from --set, else the document, else the environment.
+    """Return the values of the variables {env.NAME} in a job's document, by name.
+
+    A value is taken from --set (`given`), else from the document, else from the environment.
 
     Raises BadInput for a variable without a value, and for a --set that the document does not use.
     """
@@ -118,7 +129,7 @@ def _parameters_of(workflow: Workflow, given: dict[str, str], environment: Mappi
 
 
 def parts_of(workflow: Workflow) -> list[JobPart]:
-    """Return which of setup and reduce the job runs.
+    """Return which of the parts `setup` and `reduce` the job runs besides its items.
 
     Setup runs also without steps, if its worktree is needed: as the shared checkout, or to read the input.
     """
@@ -133,7 +144,10 @@ def gate_of(context: Context, ident: str) -> Gate:
 
 
 def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> None:
-    """Raise Refused when the isolation has changed while items run: the runner would look for them in the wrong place."""
+    """Raise Refused when the document's isolation was changed while items of the job are at work.
+
+    The runner would look for these items in the wrong place.
+    """
     was = read(job.source, f"the document of job {job.id}").map.isolation
     if was == workflow.map.isolation:
         return
@@ -145,7 +159,7 @@ def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> N
 
 
 def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:
-    """Record a job and run it to its end. A known id runs again: its input is read again, and done items stay done.
+    """Record a job and run it to its end. A job whose id is known runs again, with its input read again; done items stay done.
 
     `tell` is called with each event of progress. The job pauses when `wanted` returns False.
     """

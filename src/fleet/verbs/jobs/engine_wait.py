@@ -21,11 +21,10 @@ if TYPE_CHECKING:
 
 
 def wait_of_job(context: Context, job: Job) -> str | None:
-    """Return the sentence that names the held engine or spent budget that a running job waits for; None when it waits
-    for none.
+    """Return, for people, the held engine or spent budget that a running job waits for; None when it waits for nothing.
 
-    While the project's settings cannot be read, its engine is not known: then only a spent budget is named. `fleet
-    status` shows the bad settings as an obstacle.
+    While the project's settings cannot be read, its engine is not known, and only a spent budget is named. `fleet status`
+    shows such settings as an obstacle.
     """
     if job.state != "running":
         return None
@@ -93,7 +92,7 @@ class EngineWait:
         return self._context.store.read(lambda rows: spent_budget(rows, limits, project=place, slug=None, at=now))
 
     def lift(self, *, since: int) -> None:
-        """Lift the holds whose time has passed, because an item that began at `since` has passed.
+        """Lift the job's holds whose time has passed, because an item that began at the time `since` has passed.
 
         A hold that was recorded after `since` stays.
         """

@@ -97,7 +97,7 @@ def _report_path(context: Context, ident: str, kind: str) -> str | None:
 
 
 def _job_processes(context: Context, ident: str) -> list[JobProcess]:
-    """Return the running processes that runners of the job started themselves, dead runners included."""
+    """Return the running processes that runners of the job started themselves, also runners that are dead."""
     world, running = context.world, []
     for claim in open_claims(context, ident):
         here = is_own(context, claim)
@@ -128,7 +128,7 @@ def items_of_job(context: Context, ident: str, state: str | None = None) -> Iter
 
 
 def item(context: Context, ident: str, given: str) -> ItemDetails:
-    """Return one item with its failures and its steps."""
+    """Return one item of the job `ident` with its failures and its steps. `given` is the item's id or the beginning of it."""
     row = find_item(context, ident, given)
     steps = context.store.read(lambda rows: q.steps_of_item(rows, job=ident, item=row.id))
     return ItemDetails.made_of(
@@ -161,6 +161,6 @@ def logs(context: Context, ident: str, given: str | None) -> Iterator[StepOutput
 
 
 def _sort_key(name: str) -> tuple[str, int, int]:
-    """Return the item, attempt and step number in the name of an output file."""
+    """Return the item, attempt and step number in an output file's name, by which files are sorted."""
     item_name, attempt, number, *_rest = [*name.split("."), "0", "0"]
     return item_name, int(attempt) if attempt.isdigit() else 0, int(number) if number.isdigit() else 0

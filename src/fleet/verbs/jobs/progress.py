@@ -44,7 +44,10 @@ class Progress:
         )
 
     def tell_counts(self, waits: str | None = None, *, now: bool = False) -> None:
-        """Send counts, rate, time left and what the job waits for: at most twice a second, or at once with `now`."""
+        """Send the counts of the items, their rate, the time left and what the job waits for (`waits`, None for nothing).
+
+        At most twice a second; with `now`, at once.
+        """
         ticks = self._context.world.clock.ticks()
         if now or ticks - self._last >= _EVERY:
             self._last = ticks

@@ -28,7 +28,7 @@ _FAIL = {"waiting": "retry", "dead": "give_up", "parked": "park", "skipped": "sk
 
 @record(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """A job that is about to be recorded."""
+    """A job that is about to be recorded. `source` is the text of its document, `folder` the document's folder."""
 
     id: str
     project: str
@@ -135,7 +135,7 @@ def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
 
 
 def step_phase(ident: str, phase: JobPhase, event: str) -> Change[None]:
-    """Return the change that moves the job on from a phase; it stays in `map` while an item waits or is at work."""
+    """Return the change that moves a job to its next phase. It stays in the phase `map` while an item waits or is at work."""
     after = step(kinds.PHASE_STEPS, phase, event)
 
     def work(tx: Tx) -> None:
@@ -171,7 +171,7 @@ def add_items(ident: str, contents: list[object]) -> Change[None]:
 
 
 def bring_back(tx: Tx, job: str) -> int:
-    """Set items of a job back to waiting that were skipped as missing and are in the input again. Returns how many."""
+    """Set those items back to waiting that were skipped as missing from the job's input and are in it again. Returns how many."""
     return q.back_items(tx, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
 
 
@@ -213,7 +213,8 @@ def label(item: Item) -> str:
 def put_back(job: Job, which: list[str], *, began: bool, not_before: int | None = None) -> Change[None]:
     """Return the change that sets running items back to waiting, without counting a failure.
 
-    Their attempts were interrupted (`began`), or never began.
+    `began`: their attempts were interrupted; otherwise they never began. `not_before` is a time; None lets them start at
+    once.
     """
     unbegun, stepped = int(not began), change(kinds.STEPS, "running", "put_back")
 
@@ -239,7 +240,10 @@ def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A failed attempt: the next state of its item, and the entry for the item's history."""
+    """A failed attempt: the next state of its item, and what the item's history says of it.
+
+    `not_before` is the time of the retry, None for none.
+    """
 
     item: Item
     state: ItemState
@@ -300,7 +304,7 @@ def _record_failure(tx: Tx, job: Job, failure: Failure) -> None:
 
 
 def _finish_item(tx: Tx, job: str, item: str, merged: str | None) -> None:
-    """Record that an item is done, with the commit that contains its work."""
+    """Record that an item is done, with the commit that contains its work. `merged` is None when there is no work."""
     q.finish_item(tx, job=job, id=item, after=target(kinds.STEPS, "finish"), merged=merged, at=tx.at)
 
 
@@ -321,7 +325,7 @@ def finish(job: Job, item: str, merged: str | None) -> Change[None]:
 
 
 def close_task(job: Job, slug: str, status: str, reason: str | None) -> Change[bool]:
-    """Return the change that archives an ended item's task.
+    """Return the change that archives the task of an item that has ended. `status` is "done", "failed" or "abandoned".
 
     Committing it returns False when the item has no task, or an attempt still works on it.
     """

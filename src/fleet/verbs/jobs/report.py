@@ -96,7 +96,7 @@ def _chart(context: Context, job: Job) -> Iterator[str]:
 
 
 def _points(times: list[int], total: int, span: tuple[int, int], tall: int) -> Iterator[str]:
-    """Yield the points of one line of the report's chart, about 300 at most."""
+    """Yield the points of one line of the report's chart, each as "X,Y", about 300 at most."""
     step = max(len(times) // _POINTS, 1)
     chosen = [*range(0, len(times), step), len(times) - 1]
     for number in dict.fromkeys(chosen):
@@ -105,7 +105,10 @@ def _points(times: list[int], total: int, span: tuple[int, int], tall: int) -> I
 
 
 def _chart_point(at: int, count: int, total: int, span: tuple[int, int], tall: int) -> tuple[float, float]:
-    """Return the x and y of a chart point: `count` of `total` items had ended at the time `at`."""
+    """Return the x and y of a chart point: `count` of `total` items had ended at the time `at`.
+
+    `span` are the first and last time, `tall` the height of the chart's field.
+    """
     wide = _WIDTH - 2 * _EDGE
     return _EDGE + wide * (at - span[0]) / (span[1] - span[0]), _HEIGHT - _EDGE - tall * count / total
 

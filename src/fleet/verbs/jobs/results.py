@@ -23,7 +23,10 @@ _ENTRY = ("id", "number", "item", "state", "started_at", "ended_at", "attempts",
 
 
 def each_item(context: Context, job: str, state: str | None = None) -> Iterator[Item]:
-    """Yield the items of a job, reading one page at a time, so that ten thousand are never in memory at once."""
+    """Yield the items of a job; with `state`, only those in that state.
+
+    They are read page by page, so that not all of them are in memory at once.
+    """
     number, ident = -(1 << 60), ""
     while True:
         page = context.store.read(
@@ -36,7 +39,7 @@ def each_item(context: Context, job: str, state: str | None = None) -> Iterator[
 
 
 def map_values(context: Context, job: Job) -> dict[str, str | int]:
-    """Return the values of {map.…}: the paths of the two result files, and the numbers of all and of done items."""
+    """Return the values of the placeholders {map.…}: `results` and `failed` (paths of the two files), `total` and `done` (numbers)."""
     folder = f"{context.world.home}/{paths.job(job.id)}"
     counts = count(context, job.id)
     files = {"results": f"{folder}/results.json", "failed": f"{folder}/failed.json"}

@@ -50,7 +50,8 @@ class _Halt(Exception):
 def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
     """Run a job until it is done, paused, failed or cancelled. The caller holds the job's gate.
 
-    `tell` is called with each event of progress. The job pauses when `wanted` returns False.
+    `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises Refused when there is
+    nothing to resume.
     """
     context.commit(records.begin(ident))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
@@ -101,7 +102,7 @@ class Runner:
         self.progress = Progress(context, job.id, tell)
 
     def run(self) -> tuple[JobState, str | None]:
-        """Run all phases. Returns the state that the job ends in, and the reason."""
+        """Run all phases. Returns the state that the job ends in, and the reason (None when it is done)."""
         try:
             self._run_phases()
         except _Halt as halt:
@@ -218,9 +219,10 @@ class Runner:
         self._refuse_unfinished(part)
 
     def _wait_for_items(self, part: JobPart) -> None:
-        """Wait until an item ends, but only for a moment, because the job may be cancelled.
+        """Wait until an item ends, but only for a moment, because the job may be cancelled meanwhile.
 
-        Where the kernel cannot tell, or an item has exited and is not settled yet, wait a little longer each time.
+        When the kernel cannot wait for the items' processes, or one has exited but cannot be settled yet, each wait is a
+        little longer.
         """
         clock = self._context.world.clock
         if self._runs_in_place(part):
@@ -234,7 +236,7 @@ class Runner:
         self._patience = min(self._patience * 2, _LOOK_AGAIN)
 
     def _wait_until(self, at: int) -> None:
-        """Wait until the next item's retry is due, but only for a moment, because another event may come first."""
+        """Wait until the time `at`, when the next retry is due, but only for a moment, because another event may come first."""
         left = max(at - self._context.world.clock.now(), 0) / SECOND
         self._context.world.clock.wait(
             _LOOK_LATER if self._engines.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN)
@@ -245,7 +247,10 @@ class Runner:
         return part == "map" and self._in_place is not None
 
     def _check_wanted(self) -> None:
-        """Raise _Halt when the runner is interrupted or the job was cancelled; in the second case first stop its attempts."""
+        """Raise _Halt when the runner is interrupted or the job was cancelled.
+
+        Of a cancelled job, first end the attempts.
+        """
         if not self._wanted():
             raise _Halt(INTERRUPTED)
         if self._read_job().state == "cancelled":
@@ -255,7 +260,7 @@ class Runner:
             raise _Halt("cancelled")
 
     def _refuse_unfinished(self, part: JobPart) -> None:
-        """Raise JobFailed when setup or reduce is not done. Items of the map may fail."""
+        """Raise JobFailed when the part `setup` or `reduce` did not succeed. Items of `map` may fail."""
         if part == "map":
             return
         row = self._item(part)
@@ -318,7 +323,10 @@ class Runner:
         return [each for each in ended if each.outcome.signature != items.LIMIT]
 
     def _stop_if_failing(self, failed: list[records.Failure]) -> None:
-        """Release skipped items. Raises JobFailed if `on_failure` is stop, _Halt if most items fail alike."""
+        """Release the items that were skipped, then stop the job if it must not go on.
+
+        Raises JobFailed if an item is dead and `on_failure` is "stop", _Halt if most items fail alike.
+        """
         for each in failed:
             if each.state == "skipped":
                 merge_item.release_item(self._context, self._job, each.item.id, status="failed", reason=each.reason)
@@ -367,7 +375,10 @@ class Runner:
                 self._merge_one(row)
 
     def _merge_one(self, row: Item) -> None:
-        """Merge an item that passed. Park it on a conflict; leave it for the next round if the job's branch moved."""
+        """Merge an item that passed.
+
+        On a conflict park the item; if the job's branch moved meanwhile, leave it for the next round.
+        """
         try:
             commit = merge_item.merge(self._context, self._job, row.id)
         except (errors.NotMergeable, errors.GitRefused) as error:
@@ -383,9 +394,10 @@ class Runner:
             self._merged.append(row.id)
 
     def _release_ended(self) -> None:
-        """Release what ended items held. It is done while the next items start: they need nothing of it.
+        """Release the worktrees and sessions of items that have passed or been merged since the last call.
 
-        If this runner dies before, the next one finds the items done and their tasks open.
+        The caller has already started the next items, which need nothing of these. If this runner dies first, the next
+        runner of the job finds the items done with their tasks still open, and releases them.
         """
         passed, self._passed = self._passed, []
         merged, self._merged = self._merged, []
@@ -397,7 +409,7 @@ class Runner:
     def tidy(self, *, over: bool) -> list[str]:
         """Remove the worktrees of done and skipped items. Returns what could not be removed, and why.
 
-        Setup's worktree stays while items use it, unless the job is done (`over`).
+        The worktree of setup stays while items use it. `over`: the job is done, so that nothing uses it.
         """
         job, left = self._job, []
         rows = self._context.store.read(lambda snapshot: q.open_tasks_of_job(snapshot, project=job.project, job=job.id))

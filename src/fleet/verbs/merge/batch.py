@@ -55,14 +55,17 @@ class Entry:
 
 @dataclass(slots=True)
 class Results:
-    """The outcome of each task: its merge, or the error that refused it."""
+    """The outcome of each task, by slug: its merge, or the error because of which it was not merged."""
 
     merged: dict[str, Merged] = field(default_factory=dict)
     refused: dict[str, Exception] = field(default_factory=dict)
 
 
 def merge_entries(context: Context, entries: list[Entry], results: Results) -> None:
-    """Merge tasks, as many together as the setting `merge_batch` allows. A task with its own verify is merged alone."""
+    """Merge tasks and add the outcome of each to `results`.
+
+    As many are merged together as the setting `merge_batch` allows. A task with its own verify command is merged alone.
+    """
     for group in _groups(context, entries):
         _merge_group(context, group, results)
 
@@ -84,7 +87,7 @@ def _groups(context: Context, entries: list[Entry]) -> list[list[Entry]]:
 
 
 def _merge_group(context: Context, group: list[Entry], results: Results) -> None:
-    """Begin a finisher for each task of a group, and try the group until each task is merged or refused."""
+    """Begin a finisher for each task of a group, then merge the group, and parts of it, until each task is merged or refused."""
     waiting = [[entry for entry in group if _begin_finisher(context, entry, results)]]
     while waiting := [each for each in waiting if each]:
         try:
@@ -96,7 +99,7 @@ def _merge_group(context: Context, group: list[Entry], results: Results) -> None
 
 
 def _end_interrupted(context: Context, entry: Entry) -> None:
-    """End the finisher of an interrupted merge, unless it has announced its commit.
+    """End the finisher of a task when its merge is interrupted, unless it has announced its merge commit.
 
     An announced commit may already be on the branch: the next merge or sweep asks git, as after a death.
     """
@@ -116,7 +119,7 @@ def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:
 
 
 def _try_group(context: Context, group: list[Entry], results: Results) -> list[list[Entry]]:
-    """Merge, verify and publish a group. Returns the groups to try next."""
+    """Merge, verify and publish a group of tasks. Returns the groups to try next; [] when all were merged or refused."""
     group = _at_the_tip(context, group)
     try:
         made = merge_and_verify(context, [entry.order for entry in group])
@@ -137,7 +140,10 @@ def _try_group(context: Context, group: list[Entry], results: Results) -> list[l
 
 
 def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
-    """Write into a finisher's log which other finisher, verified together with it, has the output of verify."""
+    """Write into a finisher's log where the output of its verify is: in the log of the group's first finisher.
+
+    Does nothing for the first one itself, or when there is no output.
+    """
     log = f"{context.world.home}/{paths.log(first.order.dispatch, 'verify')}"
     if entry.slug != first.slug and os.path.exists(log):
         text = f"verified together with {first.slug}: `fleet logs {first.order.dispatch}` has the output\n"
@@ -145,7 +151,10 @@ def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
 
 
 def _split_group(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:
-    """Return the parts of a group that could not be merged together: the first task alone if it is to blame, else halves."""
+    """Return the parts of a group that could not be merged together, to be tried one after the other.
+
+    The first task is a part alone if it conflicts, else the group is halved. The announced merge commits are withdrawn.
+    """
     _withdraw_announcement(context, group)
     is_of_first = isinstance(error, errors.NotMergeable) and not isinstance(error, errors.NotVerified)
     middle = 1 if is_of_first else (len(group) + 1) // 2
@@ -168,7 +177,8 @@ def _at_the_tip(context: Context, group: list[Entry]) -> list[Entry]:
 def _publish_group(context: Context, group: list[Entry], made: list[Made]) -> None:
     """Announce the merge commits, then move the integration branch to the last one by compare-and-set.
 
-    After the announcement nobody can change the tasks. A change by a person before it counts, and raises Refused here.
+    After the announcement nobody can change the tasks. If somebody changed one before, or the branch has moved, raises
+    Refused and merges nothing.
     """
     order = group[0].order
     context.commit(_announce_merges(_entries_with_merges(group, made)))
@@ -224,8 +234,8 @@ def _refuse_entry(context: Context, entry: Entry, error: Exception, results: Res
 def _park_failed_merge(entry: Entry, most: int, tx: Tx, error: Exception) -> str | None:
     """Park the task after a failed merge. Returns the stage at which it is parked; None when it is not parked.
 
-    A conflict or a failed verify parks the task at the stage that can repair it. Any other error parks the task for a
-    person, but only after `most` failures in an hour. A task that somebody has changed meanwhile is left as it is.
+    `error` is why. A conflict or a failed verify parks the task at the stage that can repair it. Any other error parks it
+    for a person, but only after `most` failures in an hour. A task that somebody has changed meanwhile is left as it is.
     """
     order, was = entry.order, entry.was
     project, slug, why = order.project, entry.slug, str(error)

@@ -46,7 +46,10 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
 
 
 def _first_commit(context: Context, project: str, repository: str) -> tuple[str, str]:
-    """Return the target branch and its commit, from which the integration branch is made. Raises when there is no commit."""
+    """Return the target branch and its commit, from which the integration branch is made.
+
+    Raises the error that says why when there is no such branch or commit.
+    """
     git = context.world.git
     target = context.setting("target", project) or _kept_target(context, repository) or git.head_branch(repository)
     commit = git.resolve(repository, head_ref(target)) if target else None
@@ -57,7 +60,7 @@ def _first_commit(context: Context, project: str, repository: str) -> tuple[str,
 
 
 def check_integration(context: Context, project: str, repository: str) -> None:
-    """Raise the error that would keep an agent from starting at the integration branch. Changes nothing."""
+    """Raise the error because of which no agent could start from the integration branch; return when one could. Changes nothing."""
     name = str(context.setting("integration", project))
     if name in context.world.git.branches(repository, name):
         return
@@ -77,11 +80,10 @@ def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
 
 
 def target_branch(context: Context, project: str, repository: str) -> str:
-    """Return the branch that finished work lands on: the setting `target`, else the kept one, else the user's current
-    one.
+    """Return the branch that finished work lands on: the setting `target`, else the stored one, else the user's current one.
 
-    Raises TargetGone when the kept branch no longer exists, because the user may be on any branch by now; DetachedHead
-    when there is none.
+    Raises TargetGone when the stored branch no longer exists, because the user may be on any branch by now; DetachedHead
+    when there is none of the three.
     """
     name = context.setting("target", project) or _kept_target(context, repository)
     name = name or context.world.git.head_branch(repository)
@@ -91,7 +93,7 @@ def target_branch(context: Context, project: str, repository: str) -> str:
 
 
 def target_choice(context: Context, project: str) -> TargetChoice:
-    """Return the target branch that is set or kept, and the branches that a person could choose instead."""
+    """Return the target branch that is set or stored, and the branches that a person could choose instead."""
     repository, git = context.project(project).path, context.world.git
     followed = git.followed(repository)
     kept = context.setting("target", project) or (followed if _branch_exists(context, repository, followed) else "")
@@ -142,7 +144,7 @@ def _branch_exists(context: Context, repository: str, branch: str) -> bool:
 def start_of_task(
     context: Context, project: str, slug: str, repository: str, *, onto: str | None = None
 ) -> tuple[str, str | None, bool]:
-    """Return the branch that a task starts from, its commit, and whether the task already has its own branch.
+    """Return the branch that a task starts from, the commit there (None: the task's branch exists), and whether that exists.
 
     `onto` is a branch to start from in place of the integration branch. Without it, first fast-forward the integration
     branch to its target if possible; raise MergesMissing when recorded merges are missing.

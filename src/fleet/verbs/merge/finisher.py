@@ -146,7 +146,7 @@ def end_finisher(
 def end_interrupted(context: Context, order: Order) -> None:
     """End the finisher of an interrupted merge as failed.
 
-    When somebody asked it to exit, leave it to them: they settle it, for the reason that they gave.
+    When somebody asked the finisher to exit, do nothing: who asked settles it, with the reason that they gave.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=order.dispatch))
     if row is not None and not is_asked_to_exit(row):
@@ -156,7 +156,7 @@ def end_interrupted(context: Context, order: Order) -> None:
 def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> bool:
     """End the finisher's dispatch with this state and reason; return False when it has ended already.
 
-    The merge is over, whatever anybody asked the finisher for meanwhile: a request to exit does not change how it ends.
+    A request to exit, made meanwhile, does not change how it ends, because the merge is over.
     """
     tx.about(order.project, order.slug)
     tx.dispatch = order.dispatch
@@ -187,8 +187,8 @@ def record_merge(
 ) -> Merged:
     """Record that the work of a task is merged as `commit`; archive the task and release its worktree.
 
-    `facts` is the row of `merges` for a merge into the integration branch, which has to stay there. None is for work
-    that was merged by a pull request.
+    `facts` has the columns of the table `merges`, for a merge into the integration branch, which has to stay there; None
+    for work that was merged by a pull request.
     """
     commit_merge(context, project, slug, commit=commit, facts=facts)
     return release_merged(context, project, slug, commit=commit)
@@ -203,7 +203,9 @@ def commit_merge(
     facts: dict[str, str] | None,
     finisher: Order | None = None,
 ) -> None:
-    """Record a merge and archive its task; in the same transaction end the dispatch of the `finisher` that made it.
+    """Record a merge and archive its task. In the same transaction, end the dispatch of the `finisher` that made it, if given.
+
+    `facts` is as in `record_merge`.
 
     The merge is recorded also when somebody else has ended that dispatch meanwhile, because the branch has the work.
     """
@@ -222,7 +224,10 @@ def commit_merge(
 
 
 def release_merged(context: Context, project: str, slug: str, *, commit: str, finisher: Order | None = None) -> Merged:
-    """Release what a merged task and its finisher still hold. Returns the merge, and what could not be released."""
+    """Release what a merged task and its finisher still hold.
+
+    Returns the merge, with what could not be released in `left`.
+    """
     if finisher is not None:
         reclaim(context, finisher.dispatch)
     left = release_bundle(context, project, slug)

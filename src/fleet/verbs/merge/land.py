@@ -85,7 +85,10 @@ def waiting_to_land(context: Context, project: str) -> ToLand | None:
 def _land_in_checkout(
     context: Context, checkouts: list[Holder], landing: Landing, tip: str, *, here: str | None
 ) -> Landing:
-    """Fast-forward the target in the person's own checkout; if that is not allowed, return the reason and the command."""
+    """Fast-forward the target in the person's own checkout; if that is not allowed, return the reason and the command.
+
+    `checkouts` are the worktrees that have the target checked out, the person's first.
+    """
     holder = checkouts[0]
     why = _why_not_moved(context, checkouts, landing, here=here)
     if not why:
@@ -98,7 +101,10 @@ def _land_in_checkout(
 
 
 def _why_not_moved(context: Context, checkouts: list[Holder], landing: Landing, *, here: str | None) -> str:
-    """Return why a checked-out target may not be moved; "" when it may be moved in its only checkout."""
+    """Return why a checked-out target may not be moved; "" when it may be moved in its only checkout.
+
+    `here` is the folder in which the person is, None when it is not known.
+    """
     target, busy = (
         landing.target,
         next((checkout for checkout in checkouts if checkout.operation or checkout.called_bare), None),

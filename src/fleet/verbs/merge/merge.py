@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Elsewhere(NamedTuple):
-    """Why the work of a task is not all on its branch, and the stage at which the task can continue."""
+    """Why the work of a task is not all on its branch (`why`), and the stage at which the task can continue."""
 
     why: str
     stage: str = "finisher"
@@ -73,9 +73,9 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
 
 
 def _task_to_merge(context: Context, project: str, slug: str) -> Entry | Merged:
-    """Return the `Entry` of a task to be merged; its `Merged` when the integration branch contains the work already.
+    """Return the `Entry` of a task that can be merged; its `Merged` when the integration branch contains the work already.
 
-    Such a merge is recorded here if it was not. Raises when the task cannot be merged, and may park it.
+    Such a merge is recorded if it was not. Raises when the task cannot be merged, and may park it.
     """
     repository, git = context.project(project).path, context.world.git
     refuse_foreign_bundle(context, project, slug)
@@ -122,7 +122,10 @@ def park_if_moved(context: Context, project: str, slug: str, state: TaskState, t
 
 
 def _refuse_without_branch(context: Context, project: str, slug: str, state: TaskState) -> NoReturn:
-    """Raise NotMergeable for a task without a branch. Park the task too, unless it is archived, or done without any work."""
+    """Raise NotMergeable for a task without a branch, and park it.
+
+    A task that is archived, or done without any work, is not parked.
+    """
     missing = f"there is no branch {task_branch(slug)}"
     deleted = _describe_deleted_branch(slug, state)
     elsewhere = Elsewhere(deleted) if deleted else _describe_work_elsewhere(context, project, slug, state)
@@ -140,7 +143,10 @@ def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState
 
 
 def _park_task(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
-    """Block a task that cannot be merged, at the stage that can continue it, unless somebody has changed the task meanwhile."""
+    """Block a task that cannot be merged, at the stage that can continue it.
+
+    Do nothing when somebody has changed the task since it was read as `was`.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)
@@ -162,8 +168,8 @@ def _describe_deleted_branch(slug: str, state: TaskState) -> str:
 def _describe_work_elsewhere(context: Context, project: str, slug: str, state: TaskState) -> Elsewhere | None:
     """Return which work of a task is not on its branch, committed or not; None when all work is on the branch.
 
-    Forgotten changes are for an agent to commit; a commit on another branch is for a person to look at. Files that an
-    agent left uncommitted on purpose do not count.
+    The stage lets an agent commit forgotten changes; a commit on another branch is left to a person. Files that an agent
+    left uncommitted on purpose do not count.
     """
     outside = work_outside_branch(context, project, slug, context.setting("integration", project))
     if outside:
@@ -206,7 +212,7 @@ def _describe_uncommitted_work(context: Context, project: str, slug: str) -> Els
 def finish_dead_merges(context: Context, project: str) -> None:
     """Settle the finishers of a project whose process died, and record what they had merged.
 
-    The caller has the turn to merge. Finishers that live, or whose life is unknown, are left alone.
+    The caller holds the project's merge gate. Finishers that live, or whose life is unknown, are left alone.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     for row in rows:
@@ -235,7 +241,11 @@ def finish_dead_merge(context: Context, row: Dispatch) -> None:
 def _record_existing_merge(
     context: Context, project: str, slug: str, *, work: str, base: str, tip: str, made: str | None = None
 ) -> Merged:
-    """Record a merge that is already on the integration branch, made by a person or by a finisher that died."""
+    """Record a merge that is already on the integration branch, made by a person or by a finisher that died.
+
+    `work` is the task's commit, `base` the branch before the merge, `tip` the branch's commit that contains it, `made` the
+    merge commit.
+    """
     integration = context.setting("integration", project)
     context.world.proofs.keep(context.project(project).path, integration, tip)
     facts = {"integration": integration, "made": made or work, "work": work, "base": base}

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def refuse_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
-    """Raise WorkMoved when a task's branch is not at the commit that was last reported or accepted."""
+    """Raise WorkMoved when a task's branch is not at the commit that was last reported or accepted.
+
+    `tip` is the branch's commit; None, when there is no branch, is not refused.
+    """
     work = state.work
     if tip is None or work is None or work == tip or state.archived:
         return
@@ -34,8 +37,9 @@ def refuse_moved(context: Context, project: str, slug: str, state: TaskState, ti
 def judged_commit(context: Context, project: str, slug: str, *, accept: bool, seen: str | None) -> str | None:
     """Return the commit that a verdict is about: that of the task's branch; None when the task has no branch.
 
-    `seen` is the commit that the reviewer looked at. Raises BadInput when it is no commit, WorkMoved when the branch is
-    elsewhere. Without `seen`, raises WorkMoved when work is accepted and the branch is not at the reported commit.
+    `seen` is the commit that the reviewer looked at. Raises BadInput when that is no commit, WorkMoved when the branch is
+    at another one. Without `seen`, raises WorkMoved if the verdict accepts the work (`accept`) and the branch is not at the
+    reported commit.
     """
     repository = context.project(project).path
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
@@ -82,7 +86,10 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
 
 
 def _work_since(context: Context, repository: str, commits: tuple[str, str, str]) -> WorkSince | None:
-    """Return the difference between an old and a new commit of a task, for review; None when the old one no longer exists."""
+    """Return the difference between an old and a new commit of a task, for review; None when the old one no longer exists.
+
+    `commits` are the branch that it is merged into, the old and the new commit.
+    """
     onto, old, new = commits
     if context.world.git.resolve(repository, old) is None:
         return None

@@ -73,10 +73,10 @@ def check_pull_request(context: Context, project: str, slug: str) -> PullRequest
 
 
 def start_pull_request_check(context: Context, project: str) -> list[str]:
-    """Start `fleet pr --check` in the background, if a pull request is due.
+    """Start `fleet pr --check` in the background if the check of a pull request is due.
 
-    Returns a line for people that says so, else an empty list. The check runs in its own process because the server of
-    the pull requests may be slow.
+    Returns a line for people that says so, else []. The check has its own process because the server of the pull requests
+    may be slow.
     """
     due = _due_tasks(context, project, _last_checks(context, project))
     if not due:
@@ -122,9 +122,9 @@ def _update_pull_request(context: Context, project: str, slug: str, *, opened: b
 
 
 def _last_checks(context: Context, project: str) -> dict[str, int]:
-    """Return when each task's pull request was last checked, by slug.
+    """Return when each task's pull request was last checked (milliseconds), by slug.
 
-    Returns an empty dict when the file is lost, so that all are checked again.
+    {} when the file with the times is lost or broken: then all are checked again.
     """
     try:
         times = json.loads(context.world.files.read(paths.pulls(project)))
@@ -167,7 +167,10 @@ def _pull_request_row(context: Context, project: str, slug: str) -> PullRequest:
 
 
 def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
-    """Return the repository, the name of its remote, and the program that handles pull requests. Raises NotPulled without them."""
+    """Return the repository, the name of its remote, and the program that handles pull requests.
+
+    Raises NotPulled when the repository has no such remote, or there is no such program.
+    """
     repository = context.project(project).path
     remote = context.setting("pr.remote", project)
     address = context.world.remotes.address_of(repository, remote)
@@ -184,7 +187,8 @@ def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, s
 def _push_branch(context: Context, project: str, slug: str, repository: str, remote: str) -> str:
     """Push the task's branch to the remote. Returns its commit.
 
-    Raises NotPulled when the remote does not answer, or its branch has commits that fleet did not push.
+    Raises NotPulled when the remote does not answer or its branch has commits that fleet did not push, WorkMoved when the
+    task's branch is not at the reported commit.
     """
     git, branch = context.world.git, task_branch(slug)
     tip = git.resolve(repository, head_ref(branch))
@@ -214,10 +218,12 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
 
 
 def _finish_if_merged(context: Context, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
-    """Record the merge of a task that was merged by pull request. Returns False when its work is not merged yet.
+    """Record the merge of a task whose pull request is merged. Returns False when its work is not merged yet.
 
-    Fetches the target, and fast-forwards the integration branch to it. Work that the fetched target contains counts as
-    merged too.
+    `merged`: the forge says that it is.
+
+    Fetches the target, and fast-forwards the integration branch to it. Work that is in the fetched target counts as merged,
+    whatever the forge says.
     """
     git = context.world.git
     target = target_branch(context, project, repository)

@@ -34,7 +34,8 @@ def restore_merges(context: Context, project: str) -> MergesRestored:
 def _restore_branch(context: Context, repository: str, integration: str, commits: list[str]) -> str:
     """Move the integration branch so that it contains the given commits. Returns its new commit.
 
-    Fast-forwards where possible, else makes a merge commit.
+    Fast-forwards where possible, else makes a merge commit. Raises Refused on a conflict, or when the branch has moved
+    meanwhile.
     """
     git, proofs = context.world.git, context.world.proofs
     old = git.branches(repository, integration).get(integration)

@@ -17,7 +17,7 @@ _GATE_WAIT = 10.0
 
 
 def approved_commands(context: Context, project: str) -> Allowed:
-    """Return the commands that a person has approved for always in a project."""
+    """Return the commands that a person has permanently allowed in a project."""
     return allowed.read(context.home, project, context.project(project).added_at)
 
 
@@ -27,7 +27,7 @@ def refuse_unreadable_rules(context: Context, project: str) -> None:
 
 
 def remember_rule(context: Context, project: str, rule: Allowed) -> None:
-    """Add a rule to a project's file of rules. Raises BadSetting when that file cannot be read."""
+    """Add a rule, which a person has approved, to a project's file of rules. Raises BadSetting when that file cannot be read."""
     added_at = context.project(project).added_at
     gate = context.world.project_gate(project, "allow")
     gate.take(wait=_GATE_WAIT)
@@ -40,7 +40,10 @@ def remember_rule(context: Context, project: str, rule: Allowed) -> None:
 
 
 def allowed_in_project(context: Context, project: str) -> Allowed:
-    """Return what agents of a project may run unasked: the commands in its trusted setting `allow`, and those a person approved."""
+    """Return the commands that agents of a project may run unasked.
+
+    They are those in its trusted setting `allow`, and those that a person has permanently allowed.
+    """
     return Allowed(prefixes=context.setting("allow", project)).joined(approved_commands(context, project))
 
 

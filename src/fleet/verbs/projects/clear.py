@@ -107,7 +107,10 @@ def _dispatches_of_project(context: Context, project: str) -> list[Dispatch]:
 
 
 def _tasks_to_end(context: Context, project: str, rows: list[Dispatch]) -> list[str]:
-    """Return the project's tasks that are in progress, have dispatches, or hold worktrees or folders that are not released."""
+    """Return the slugs of the tasks that clearing a project has to end.
+
+    They are in progress, have a dispatch that is not archived, or hold a worktree or folder.
+    """
     claims = context.store.read(q.open_claims)
     held = {claim.slug for claim in claims if claim.project == project and claim.slug}
     working = context.store.read(lambda snapshot: q.slugs_in_progress(snapshot, project=project))
@@ -116,7 +119,7 @@ def _tasks_to_end(context: Context, project: str, rows: list[Dispatch]) -> list[
 
 
 def _end_task(context: Context, project: str, slug: str) -> None:
-    """Archive a task of the project that is cleared; abandon it first unless it has ended."""
+    """Archive a task of a project that is being cleared. A task that has not ended is abandoned first."""
     was = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if was.status not in TERMINAL:
         reason = f"its project is removed from fleet; it was {was.status}"
@@ -132,7 +135,7 @@ def _commit_uncommitted(context: Context, project: str) -> list[str]:
 
 
 def refuse_left(cleared: Cleared) -> None:
-    """Raise ProjectInUse when clearing the project has left something that could not be released."""
+    """Raise ProjectInUse when clearing a project could not release everything."""
     if cleared.left:
         advice = "nothing is lost; see to these, then say it again"
         raise errors.ProjectInUse(project=cleared.project, tasks="; ".join(cleared.left), advice=advice)

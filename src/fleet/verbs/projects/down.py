@@ -21,9 +21,9 @@ _RUNNING_JOB = "running"
 
 
 def down(context: Context, project: str) -> Down:
-    """End the coordinator first, so that it starts no new agents, then stop every agent. All of them can be resumed.
+    """End a project's coordinator, then stop its agents; a coordinator that lived would start new ones. All can be resumed.
 
-    Safe to repeat after an interruption. `left` says what could not be ended, and why.
+    Safe to repeat after an interruption. `left` of the result says what could not be ended, and why.
     """
     coordinator, left = _stop_coordinator(context, project)
     stopped = stop_all(context, project, reason="fleet down")
@@ -37,7 +37,8 @@ def down(context: Context, project: str) -> Down:
 def stop_all(context: Context, project: str, *, reason: str) -> Down:
     """Stop every agent of a project that works on a task; their work is kept.
 
-    A running merge or rehearsal is left alone, because it may be a person's own command. A dead one is settled.
+    A merge or rehearsal that runs is left alone, because it may be a person's own command; one whose process is dead is
+    settled.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     stopped, left = [], []
@@ -59,7 +60,11 @@ def running_jobs(context: Context, project: str) -> list[str]:
 
 
 def _stop_coordinator(context: Context, project: str) -> tuple[str | None, list[str]]:
-    """Stop the project's coordinator. Returns its id if it was ended, and the reason, as a list, if it was not."""
+    """Stop the project's coordinator as a part of `fleet down`.
+
+    Returns (its id, []) when it was ended; (None, [the reason]) when it was not; (None, []) when the project has no
+    coordinator.
+    """
     try:
         ended = seat.stop(context, project, "fleet down")
     except errors.NoCoordinator:

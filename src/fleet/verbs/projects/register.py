@@ -64,8 +64,9 @@ def _refuse_taken(tx: Tx, name: str, path: str) -> None:
 def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change[Removed]:
     """Return the change that removes a project from the database; its repository stays.
 
-    A project with tasks is refused unless `with_tasks` is set and the tasks were copied to the file `kept`. `seen` is
-    the newest operation before that copy: Contested when the project has changed since.
+    A project with tasks is refused unless `with_tasks` is set; then `kept` is the file to which the tasks were copied, and
+    `seen` the number of the newest operation before that copy. Raises Contested when the project has changed since,
+    ProjectInUse when something of it is in use.
     """
     names.project(name)
 
@@ -92,8 +93,7 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
 def is_removable(rows: Rows, name: str, *, with_tasks: bool) -> bool:
     """Return whether `remove` would succeed; False for a project that is not registered.
 
-    It would not while the project has job processes, dispatches, or tasks in progress; or any tasks, without
-    `with_tasks`.
+    It fails while the project has processes of jobs, dispatches, tasks in progress or, without `with_tasks`, any tasks.
     """
     if q.project_by_name(rows, name=name) is None:
         return False

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteControlView]:
-    """Return the change that turns a project's remote control up or down, from the next start of its coordinator on."""
+    """Return the change that allows a project's coordinator to be controlled from another device ("up"), or not ("down").
+
+    It takes effect at the coordinator's next start.
+    """
     names.project(project)
 
     def work(tx: Tx) -> RemoteControlView:
@@ -30,7 +33,7 @@ def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteContr
 
 
 def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
-    """Return a project's remote control: "up", "down", or None when nobody has set it. Raises NoSuchProject."""
+    """Return whether a project's remote control is "up" or "down"; None when nobody has set it. Raises NoSuchProject."""
     row = q.remote_control_of(rows, project=names.project(project))
     if row is None:
         raise errors.NoSuchProject(project=project)

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Untrusted(Value):
-    """The settings of a project that wait for a person's trust."""
+    """The settings of a project that wait for a person's trust.
+
+    `values` are all guarded values in the file, by the setting's name.
+    """
 
     file: str
     changes: list[TrustChange]
@@ -32,7 +35,7 @@ class Untrusted(Value):
 
 
 def untrusted_settings(context: Context, project: str) -> Untrusted:
-    """Return the settings of a project's fleet.toml that wait for a person's trust."""
+    """Return the settings of a project's fleet.toml that wait for a person's trust. Its `changes` are empty when none wait."""
     path = context.project(project).path
     written = settings_of(context.world.home, path)
     values = rules.guarded_values(written)
@@ -49,8 +52,8 @@ def _changes(values: dict[str, Any], trusted: dict[str, Any]) -> list[TrustChang
 def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
     """Record these values as trusted. The operation log gets the names of the settings and a hash, not the values.
 
-    The operation is committed before the file is written: if only the operation was written, nothing is trusted yet,
-    and the next call writes both.
+    The operation is committed before the file is written: if only the operation was written, nothing is trusted yet, and
+    the next call writes both. Returns what was changed.
     """
     path = context.project(project).path
     before, fingerprint = trusted_values(context.world.home, project, path), rules.fingerprint(values)
@@ -64,7 +67,7 @@ def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
 
 
 def trust_written(context: Context, project: str, wanted: Mapping[str, str | list[str]]) -> None:
-    """Trust the values that a person has just chosen, in addition to those trusted before."""
+    """Record as trusted the settings that a person has just chosen, beside those that were trusted before."""
     path = context.project(project).path
     trust(context, project, trusted_values(context.world.home, project, path) | dict(wanted))
 

@@ -66,7 +66,10 @@ def resume(context: Context, given: str, *, project: str | None = None, force: b
 
 
 def find_dispatch_to_resume(context: Context, given: str, project: str | None) -> str:
-    """Return the dispatch that an id, a session's name, a slug or @last names. Raises NoSuchDispatch when there is none."""
+    """Return the dispatch that an id, a session's name, a slug or @last names. Raises NoSuchDispatch when there is none.
+
+    `project` limits a slug to one project, None searches all.
+    """
     session = _SESSION.fullmatch(given)
     project, bare = names.project_and_slug(given, project)
     wanted = session[1] if session else given if given == "@last" else names.slug(bare)
@@ -103,7 +106,7 @@ def _resume_task(context: Context, row: Dispatch, slug: str) -> Resumed:
 
 
 def _conversation_of(context: Context, engine: Engine, row: Dispatch) -> str | None:
-    """Return the conversation of an attempt, as recorded or as found in the engine's files; None when unknown.
+    """Return the id of an attempt's conversation, as recorded or as found in the engine's files; None when unknown.
 
     An attempt that was never launched has a conversation only if it was to continue its predecessor's.
     """
@@ -123,7 +126,10 @@ def _wanted_like(row: Dispatch) -> Wanted:
 
 
 def _newest_attempt(context: Context, row: Dispatch, slug: str) -> Dispatch:
-    """Return the newest attempt at the task. Raises NotResumable unless it is the named dispatch, or resumed that dispatch."""
+    """Return the newest attempt at the task.
+
+    Raises NotResumable unless that is the named dispatch `row`, or one that resumed it, directly or through others.
+    """
     last = context.store.read(lambda rows: q.last_of_task(rows, project=row.project, slug=slug))
     if last is None:
         raise _not_resumable(row, resumption.why_finished(row) or "its task is archived")
@@ -230,7 +236,10 @@ def _bullet_list(lines: list[str]) -> str:
 
 # resume a coordinator ---------------------------------------------------------------------------------------------------
 def _resume_coordinator(context: Context, row: Dispatch) -> Resumed:
-    """Start a new coordinator in the seat of a dead one, in its conversation if possible. Raises while the old one may live."""
+    """Start a new coordinator in place of a dead one, in the dead one's conversation if possible.
+
+    Raises CoordinatorLives while the old one may live.
+    """
     if not is_unfinished(row):
         _refuse_unseated(context, row)
     conversation_id, goes_on = conversation_of_coordinator(context, row)
@@ -244,7 +253,7 @@ def _resume_coordinator(context: Context, row: Dispatch) -> Resumed:
 
 
 def conversation_of_coordinator(context: Context, row: Dispatch) -> tuple[str | None, bool]:
-    """Return the conversation of a coordinator, and whether a successor can continue it."""
+    """Return the id of a coordinator's conversation (None when unknown), and whether a successor can continue it."""
     engine = read_engine(context.world.home, row.engine or "")
     known = _conversation_of(context, engine, row)
     return known, conversation.can_continue(engine, known)

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def resumable(context: Context, project: str | None = None) -> list[Resumable]:
-    """Settle dispatches whose agent has died, without killing anything; return the tasks, coordinators and jobs to resume."""
+    """Settle dispatches whose agent has died, without killing anything.
+
+    Then return the tasks, coordinators and jobs that can be resumed.
+    """
     for row in _unfinished(context, project):
         decide_and_apply(context, row, "resumable")
     rows = context.store.read(lambda snapshot: q.left_attempts(snapshot, project=project))
@@ -72,7 +75,7 @@ def _resumed_boot(context: Context) -> str:
 def _is_of_old_boot(context: Context, work: Resumable) -> bool:
     """Return whether the process that did the work belonged to an earlier boot.
 
-    Work that was interrupted since this boot is for a person to resume.
+    Work that was interrupted since the boot is not resumed after it; a person decides about that.
     """
     if work.kind == "job":
         holder = context.world.work_gate(f"job-{work.id}", work.id).holder()
@@ -107,7 +110,10 @@ def _settle_dead(context: Context, project: str | None) -> None:
 
 
 def _unfinished(context: Context, project: str | None) -> list[Dispatch]:
-    """Return this home's unfinished dispatches that a resume settles; not finishers, because git shows how far a merge came."""
+    """Return this home's unfinished dispatches that a resume may settle.
+
+    Finishers are left out: a later merge asks git how far they came.
+    """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     return [row for row in rows if row.kind != "finisher" and is_own(context, row)]
 

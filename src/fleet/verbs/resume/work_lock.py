@@ -29,7 +29,7 @@ _LOOKS = 20
 
 
 def gate_of_task(context: Context, project: str, slug: str, subject: str = "") -> Gate:
-    """Return the gate that is the work lock of a task, not yet taken.
+    """Return the gate that is the work lock of a task, without taking it.
 
     `subject` tells other processes what the holder works on; by default it is the task.
     """
@@ -72,9 +72,11 @@ def _refuse_attempted(context: Context, project: str, slug: str) -> None:
 
 
 def lock_work_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
-    """Take a work lock for a resume. Returns the holder that `force` has stopped; None when none had to be stopped.
+    """Take the work lock `gate` for a resume.
 
-    Without `force`, raises ResumeInProgress when another process holds the lock; a holder that only removes files is
+    With `force`, stop the process that holds it, and return that holder; None when none had to be stopped.
+
+    Without `force`, raises ResumeInProgress when another process holds the lock; but a holder that only removes files is
     waited for.
     """
     try:
@@ -130,7 +132,7 @@ def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
 
 
 def _is_free(gate: Gate) -> bool:
-    """Return whether the gate is free at this moment. It is taken and given back, because the caller takes it itself."""
+    """Return whether the gate is free at this moment. The gate is taken for that, and given back at once."""
     try:
         gate.take()
     except errors.GateHeld:
@@ -156,7 +158,7 @@ def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> s
 
 
 def _has_other_work(context: Context, holder: Holder) -> bool:
-    """Return whether the lock's holder is this process or the daemon: stopping it would end other work too."""
+    """Return whether the lock's holder does other work too, being this process or the daemon: it must not be stopped."""
     return holder.pid in {context.world.processes.me().pid, context.world.daemon_pid()}
 
 

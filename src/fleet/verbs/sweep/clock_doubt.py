@@ -20,7 +20,7 @@ _WAIT = DAY
 
 
 def why_clock_doubted(context: Context) -> str:
-    """Return why a sweep may delete nothing by its age now; "" when it may. Stores the time for the next call."""
+    """Return why a sweep may not delete anything because of its age; "" when it may. Stores the time for the next call."""
     now, (seen, until) = context.world.clock.now(), _stored_times(context)
     if seen is None or now < seen:
         until = 0  # nothing is known, or the clock was set back: nothing looks older than it is
@@ -34,7 +34,10 @@ def why_clock_doubted(context: Context) -> str:
 
 
 def _stored_times(context: Context) -> tuple[int | None, int]:
-    """Return when the clock was last looked at (None: unknown), and until when it is doubted (0: it is not)."""
+    """Return when the clock was last looked at and until when it is doubted, both in milliseconds.
+
+    (None, 0) when that is not known; 0 means that it is not doubted.
+    """
     try:
         seen, until = context.world.files.read(paths.CLOCK).split()
         return int(seen), int(until)

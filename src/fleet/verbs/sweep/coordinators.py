@@ -34,7 +34,10 @@ def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def sweep_proofs_and_messages(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Report nonces that no coordinator ever presented; report old nonces and messages, and with `kill` delete them."""
+    """Yield a finding for each nonce that no coordinator ever presented, and for nonces and messages that are old.
+
+    With `kill`, the old ones are deleted.
+    """
     for row in context.store.read(q.stale_nonces):
         why = f"this new coordinator of {row.project} never proved itself"
         yield Swept(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {clock(row.minted_at)} was never presented",

@@ -56,7 +56,7 @@ def _states_by_project(rows: Rows) -> dict[str, CoordState]:
 
 
 def _read_state(context: Context, name: str) -> object:
-    """Return the content of a coord-state.json; None when there is no file, "unreadable" when it cannot be parsed."""
+    """Return the parsed content of a coord-state.json; None when there is no file, "unreadable" when it cannot be parsed."""
     try:
         return json.loads(context.world.files.read(name))
     except FileNotFoundError:

@@ -32,7 +32,8 @@ class Outcome:
 def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
     """Call `act` if `kill` is true, and return the finding with the outcome; else return what would be done.
 
-    `act` returns an Outcome, a list of what could not be released, or False for a failure. Anything else means success.
+    `action` says what `act` does, as an infinitive. `act` returns an Outcome, a list of what could not be released, or
+    False for a failure; anything else means success.
     """
     if not kill:
         return Swept(what=what, why=why, proof=proof, action=f"would {action}")
@@ -48,7 +49,7 @@ def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callab
 
 
 def _outcome_of(returned: object) -> Outcome:
-    """Return what an act of the sweep returned, as an Outcome."""
+    """Return the Outcome that stands for what an act of the sweep returned. See `act_on`."""
     if isinstance(returned, Outcome):
         return returned
     if returned is False:

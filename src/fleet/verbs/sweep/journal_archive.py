@@ -29,7 +29,9 @@ def prune_journals(context: Context, *, older_than: str | None) -> Pruned:
 
 
 def journals_over_limit(context: Context) -> list[str]:
-    """Return the names of the oldest journals to delete, so that the archive is below its size limit.
+    """Return the file names of the oldest journals: those to delete so that the archive is below its size limit.
+
+    [] when it is.
 
     Journals of the last day are never among them.
     """
@@ -60,6 +62,6 @@ def _journal_sizes(context: Context) -> dict[str, int]:
 
 
 def _archived_at(name: str) -> int | None:
-    """Return the time in a journal's file name; None when the file is not a journal."""
+    """Return the time in a journal's file name, in milliseconds; None when the file is not a journal."""
     match = _NAME.fullmatch(name)
     return int(match[1]) if match else None

@@ -94,7 +94,7 @@ def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _besides_daemon(context: Context, marked: list[Identity]) -> list[Identity]:
-    """Return the given stray processes without the daemon, which an agent may have started."""
+    """Return these processes without the daemon's: an agent may have started the daemon, which then has the agent's mark."""
     return [who for who in marked if who.pid != context.world.daemon_pid()]
 
 
@@ -138,7 +138,7 @@ def sweep_files(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _remove_leftover_files(context: Context) -> None:
-    """Delete locks of closed claims, half-written files of dead writers, and leftover links.
+    """Delete locks of closed claims, half-written files of dead writers, and temporary links.
 
     The locks are listed before the claims are read, because a new claim is recorded before its lock is made.
     """
@@ -169,7 +169,7 @@ def _remove_leftover_links(context: Context) -> None:
 
 
 def sweep_rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Finish rewriting prompt files whose writer died after it had handed them to a successor.
+    """Write the new content of prompt files that were handed to a successor by a process that died before it wrote them.
 
     Without `kill`, only report them.
     """

@@ -64,7 +64,7 @@ _STANDING = {
 
 
 def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept]:
-    """Run the named phases: orphans, retry-releases, reconcile-derived. Returns the findings; acts only with `kill`.
+    """Run the named phases: orphans, retry-releases, reconcile-derived. Returns the findings; changes things only with `kill`.
 
     The phase `warm-trees`, together with `retry-releases`, also removes the merge trees that are kept for the next
     merge.
@@ -110,7 +110,7 @@ def _finding_of_clock(doubt: str) -> Swept:
 
 
 def _dispatches_by_end(context: Context, *, ended: bool) -> list[Dispatch]:
-    """Return the dispatches of all projects that have ended if `ended`, else those that have not."""
+    """Return the dispatches of all projects that have ended; with `ended` False, those that have not."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
 
@@ -128,7 +128,10 @@ def _sweep_unfinished(context: Context, listing: Listing, *, kill: bool) -> Iter
 def _sweep_unfinished_dispatch(
     context: Context, row: Dispatch, listing: Listing, census: Census | None, *, kill: bool
 ) -> Swept | None:
-    """Return the finding about one unfinished dispatch; None when it is in order or only a candidate to withdraw."""
+    """Return the finding about one unfinished dispatch; None when nothing has to be done about it.
+
+    A candidate that has to be withdrawn gets its finding elsewhere.
+    """
     seen = gather_facts(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
         leftover_processes.record_descendants(context, row, census)
@@ -144,7 +147,7 @@ def _sweep_unfinished_dispatch(
 
 
 def _finding_left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
-    """Return the finding about a dispatch that a person has to look at; None when that is not needed."""
+    """Return the finding about a dispatch that a person has to look at; None when nobody has to."""
     if not left.is_standing:
         return None
     why = _UNSEATED if seen.place in {"out", "withdrawn"} else _STANDING[left.cause]
@@ -175,7 +178,11 @@ def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Pres
 
 
 def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
-    """Apply a sweep's remedy and wait for the dispatch to end; then record the merge of a dead finisher."""
+    """Apply a sweep's remedy to a dispatch and wait until the dispatch has ended.
+
+    Returns an Outcome with the reason as `failure` when it does not end. When a finisher ended that had merged before
+    it died, record its merge.
+    """
     applied = apply(context, row, remedy, wait=True, listing=listing)
     if not applied.ended:
         return Outcome(failure=applied.why or "it does not answer")
@@ -185,7 +192,11 @@ def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: List
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """The open claims, the owners of bundles and the tmux panes, read once for all ended dispatches."""
+    """What is known of all open claims, read once for all ended dispatches.
+
+    `claims` by dispatch; `owners`: the bundles with claims, each with the dispatch that owns it; `unmade`: the bundles with
+    a half-made resource; `listing`: the tmux panes.
+    """
 
     claims: dict[str, list[Claim]]
     owners: frozenset[tuple[str, str, str]]
@@ -325,7 +336,7 @@ def _release_bundle(context: Context, project: str, slug: str) -> Outcome:
 
 
 def _sweep_gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release claims on worktrees and folders that no longer exist; without `kill`, only report them."""
+    """Release the claims on worktrees and folders that somebody has removed; without `kill`, only report them."""
     for row in context.store.read(q.open_claims):
         claim = Claim.of(row)
         gone = claim.slug is not None and claim.is_live and not os.path.lexists(claim.name)

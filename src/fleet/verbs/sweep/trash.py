@@ -43,7 +43,10 @@ def has_room(context: Context, size: int, limit: int) -> bool:
 
 
 def put_aside(context: Context, claim: Claim, aside: Aside) -> str:
-    """Move ignored files of a worktree into the trash. On failure move them back and return why; else return ""."""
+    """Move ignored files of a worktree into the trash. Returns "".
+
+    On failure, move them back and return why.
+    """
     row = _new_row(context, claim, aside)
     context.commit(_record_intent(row))
     try:
@@ -90,7 +93,7 @@ def _record_intent(row: Trash) -> Change[None]:
 
 
 def _with_current_count(context: Context, row: AnyTrash) -> AnyTrash:
-    """Return the row with the number and size of the files that are in its trash folder now."""
+    """Return the row of a trash folder with the number and size of the files that are in it at this moment."""
     files, size = trash.count(context.world, row.name)
     return row.replaced(files=files, bytes=size)
 
@@ -131,9 +134,10 @@ def _record_end(row: AnyTrash, why: str) -> Change[None]:
 
 
 def bring_back(context: Context, claim: Claim) -> list[str]:
-    """Move files from the trash back into their worktree. Returns which could not be moved, and why.
+    """Move files from the trash back into their worktree.
 
-    The caller holds the task's work lock. While git may still be removing the worktree, nothing is moved.
+    Returns a line for each trash folder whose files could not be moved, with the reason. The caller holds the task's work
+    lock. While git may still be removing the worktree, nothing is moved.
     """
     rows = context.store.read(lambda snapshot: q.trash_of_claim(snapshot, claim=claim.id, home=own_home_id(context)))
     if not rows:
@@ -165,7 +169,7 @@ def _describe_row(context: Context, row: AnyTrash) -> str:
 
 
 def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept]:
-    """Bring each trash folder of this home and its row into agreement, and yield a finding for each.
+    """Make each trash folder of this home and its row agree, and yield a finding for each.
 
     Folders of a task whose bundle another process is working on are skipped. Without `kill`, only report; expired
     folders are deleted only if `is_due`.

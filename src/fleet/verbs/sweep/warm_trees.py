@@ -33,7 +33,7 @@ def sweep_warm_trees(context: Context, *, every: bool, kill: bool) -> Iterator[S
 
 
 def _why_released(context: Context, claim: Claim, *, every: bool) -> tuple[str, str]:
-    """Return why a warm tree is released, and the proof; two empty texts when it stays."""
+    """Return why a warm tree is to be released, and what proves it; ("", "") when it stays."""
     if claim.project not in context.projects():
         return "its project was removed", "looked up in the store"
     if not claim.is_live:

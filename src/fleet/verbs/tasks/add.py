@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 class NewTask(Value):
-    """The fields of a task that is to be added."""
+    """The fields of a task that is to be added.
+
+    None or '' in a field means that the task has none. `not_before` is a time in milliseconds; `not_before_said` is how the
+    person wrote it, if relative ("in 2 hours").
+    """
 
     project: str
     title: str
@@ -40,7 +44,10 @@ class NewTask(Value):
 
 
 def add(new: NewTask) -> Change[Added]:
-    """Return the change that adds an open task. A task without a slug gets one made from its title."""
+    """Return the change that adds an open task. A task without a slug gets one made from its title.
+
+    Committing it raises NoSuchProject, SlugTaken, NoSuchTask for a missing dependency, or DependencyCycle.
+    """
     task = checked_task(new)
     after = [names.slug(each) for each in dict.fromkeys(new.after)]
     tags = sorted({names.tag(each) for each in new.tags})
@@ -64,7 +71,10 @@ def add(new: NewTask) -> Change[Added]:
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
-    """Make the task `slug` wait for the existing task `needs`. Returns 1, or 0 when it already waited for that task."""
+    """Make the task `slug` wait for the existing task `needs`. Returns 1, or 0 when it already waited for that task.
+
+    Raises NoSuchTask, or DependencyCycle for a task that would wait for itself.
+    """
     if needs == slug:
         raise errors.DependencyCycle(cycle=graph.cycle_text([slug, slug]))
     if q.task_exists(tx, project=project, slug=needs) is None:
@@ -87,7 +97,10 @@ def checked_task(new: NewTask) -> NewTask:
 
 
 def insert_task(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
-    """Insert a checked task under a slug. Return False when the project already has a task with this slug."""
+    """Insert a checked task under a slug.
+
+    `added_at` is in milliseconds. Return False when the project already has a task with this slug.
+    """
     inserted = q.add_task(
         tx,
         project=task.project,

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]:
     """Return the change that claims a task for the caller.
 
-    Only one of several callers succeeds; the others get TaskHeld. With `override`, the task is taken from its current
-    assignee.
+    Only one of several callers succeeds; the others get TaskHeld. With `override`, a person claims an open task that is not
+    ready, or takes a task from its assignee.
     """
     names.project(project)
     names.slug(slug)
@@ -54,7 +54,11 @@ def _refuse_other_task(tx: Tx, project: str, slug: str) -> None:
 
 
 def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclaimed]:
-    """Return the change that gives a claimed task back: the task is open again."""
+    """Return the change that gives a claimed task back: the task is open again.
+
+    With `override`, a person gives back a task of somebody else. Committing it raises NeedsOverride without that,
+    Superseded for an agent that has lost the task.
+    """
     names.project(project)
     names.slug(slug)
 
@@ -72,7 +76,10 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclai
 
 
 def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
-    """Raise the error that says why a task cannot be claimed. Return when `override` may take the task from its assignee."""
+    """Raise the error that says why a task, in the state `was`, cannot be claimed.
+
+    Return without an error only when somebody works on it and `override` lets the caller take it over.
+    """
     if was.status != "in_progress":
         fence.step(project, slug, was, "claim")
         raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))

@@ -122,7 +122,7 @@ def _write_fields(tx: Tx, project: str, slug: str, fields: dict[str, object]) ->
 
 
 def _write_edges(tx: Tx, wanted: Edit) -> int:
-    """Remove and add dependencies of a task. Return how many were changed."""
+    """Remove and add dependencies of a task. Return how many were changed. Raises DependencyCycle."""
     project, slug = wanted.project, wanted.slug
     changed = 0
     for needs in wanted.drop_after:

@@ -27,7 +27,10 @@ _SECTIONS = {
 
 
 def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
-    """Return every task of a project as a node for export, from one snapshot, so that all dependencies are included."""
+    """Return every task of a project as a node for export, from one snapshot, so that all dependencies are included.
+
+    Without `archived`, archived tasks are left out.
+    """
     return store.read(lambda rows: _all_nodes(rows, project, archived=archived))
 
 

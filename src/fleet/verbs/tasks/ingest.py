@@ -41,7 +41,9 @@ _COPIED = [
 def ingest(
     *, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None
 ) -> Change[Imported]:
-    """Return the change that adds all tasks of a file.
+    """Return the change that adds all tasks of a file of JSON Lines.
+
+    `name` is the file's; `progress` is called with the number of tasks written so far.
 
     Committing it raises ImportRefused, with every finding, if any line is wrong.
     """
@@ -66,7 +68,10 @@ def ingest(
 
 
 def _digest_lines(lines: Iterable[bytes], content: blake2s) -> Iterator[bytes]:
-    """Yield the lines of an import and add each to the digest, which tells whether a repeated request has the same file."""
+    """Yield the lines of an import, and add each to the digest.
+
+    By the digest, a repeated request shows that it imports the same file.
+    """
     for line in lines:
         content.update(line)
         yield line
@@ -126,14 +131,14 @@ def _task_row(project: str, node: Node, now: int) -> dict[str, object]:
 
 
 def _time_or(at: int | None, otherwise: int | None) -> int | None:
-    """Return the time `at`, or `otherwise` when the imported file gives no time."""
+    """Return the time `at`, or `otherwise` when `at` is None because the imported file gives no time."""
     return otherwise if at is None else at
 
 
 def _log_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
     """Yield the log messages of an imported task as rows.
 
-    Their sequence numbers end at this operation's, so that later messages follow them.
+    Their numbers come before that of this operation, so that later messages follow them.
     """
     first = tx.seq - len(node.log)
     for number, entry in enumerate(node.log, 1):

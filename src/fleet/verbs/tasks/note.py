@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def log(*, project: str, slug: str, message: str) -> Change[Logged]:
-    """Return the change that adds a message to the log of a task."""
+    """Return the change that adds a message to the log of a task.
+
+    Committing it raises Superseded when an agent writes whose task has been given to another.
+    """
     names.project(project)
     names.slug(slug)
     text = texts.text("message", message)

@@ -70,7 +70,7 @@ def archive(*, project: str, slug: str) -> Change[Archived]:
 
 
 def archive_ended(*, project: str, age: int) -> Change[ArchivedMany]:
-    """Return the change that archives every task of a project that ended at least `age` ago."""
+    """Return the change that archives every task of a project that ended at least `age` milliseconds ago."""
     names.project(project)
 
     def work(tx: Tx) -> ArchivedMany:
@@ -83,7 +83,7 @@ def archive_ended(*, project: str, age: int) -> Change[ArchivedMany]:
 
 
 def archive_long_ended(*, project: str, slug: str, before: int) -> Change[list[str]]:
-    """Return the change that archives a task that failed or was abandoned before a time.
+    """Return the change that archives a task if it failed or was abandoned before the time `before` (milliseconds).
 
     Committing it returns an empty list, or the reason why the task was not archived.
     """

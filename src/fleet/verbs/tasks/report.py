@@ -34,9 +34,10 @@ def done(
     leaves: str | None = None,
     left: str = "",
 ) -> Change[Report]:
-    """Return the change that reports a task as done. `work` is the finished commit, None when it is not known.
+    """Return the change that reports a task as done; committing it writes the report.
 
-    `leaves` is the agent's reason for leaving changes uncommitted, None when it leaves none; `left` names those files.
+    `work` is the commit of the finished work, None when it is not known. `leaves` is the agent's reason for leaving
+    files uncommitted, None when it leaves none; `left` names those files, as one text. Both are added to the message.
     """
     reason = None if leaves is None else texts.text("reason", leaves)
     told = None if reason is None else f"left uncommitted{f' ({left})' if left else ''}: {reason}"
@@ -53,12 +54,18 @@ def done(
 
 
 def fail(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Report]:
-    """Return the change that reports a task as failed."""
+    """Return the change that reports a task as failed.
+
+    `work` is the commit that its work is at, None when it is not known.
+    """
     return _report_change("fail", project, slug, reason=reason, commit=work, override=override)
 
 
 def block(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Report]:
-    """Return the change that reports a task as blocked: the work cannot continue."""
+    """Return the change that reports a task as blocked: the work cannot continue.
+
+    `work` is the commit that its work is at, None when it is not known.
+    """
     return _report_change("block", project, slug, reason=reason, commit=work, override=override)
 
 
@@ -67,7 +74,7 @@ def abandon(
 ) -> Change[Report]:
     """Return the change that abandons a task: the work is no longer wanted.
 
-    `planner` is for a project's coordinator, which may abandon tasks that it does not work on.
+    `planner`: a project's coordinator asks, which may abandon tasks of others.
     """
     return _report_change("abandon", project, slug, reason=reason, override=override, planner=planner)
 
@@ -122,7 +129,7 @@ def _report_change(
 
 
 def _speaking_dispatch(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) -> Dispatch | None:
-    """Return the calling agent's unfinished dispatch; None for a person or an ended dispatch.
+    """Return the unfinished dispatch of the agent that reports; None when a person reports, or its dispatch has ended.
 
     Raises Superseded when the task is assigned to another dispatch.
     """
@@ -136,7 +143,8 @@ def _speaking_dispatch(tx: Tx, project: str, slug: str, was: TaskState, caller: 
 def _record_report(tx: Tx, attempt: Dispatch, report: states.Report, reason: str | None, commit: str | None) -> bool:
     """Record an agent's report with its reason and commit. Returns False when the same report was recorded before.
 
-    The dispatch does not end by this: the agent may still be writing. A different second report raises Superseded.
+    The dispatch does not end by this, because the agent may still be writing. Raises Superseded when the agent has reported
+    something else before.
     """
     if attempt.report is None:
         q.report_dispatch(tx, id=attempt.id, report=report, reason=reason, work=commit, at=tx.at)
@@ -150,6 +158,6 @@ def _record_report(tx: Tx, attempt: Dispatch, report: states.Report, reason: str
 
 
 def _superseded_assignee(was: TaskState, tx: Tx) -> str | None:
-    """Return the assignee who worked on the task, if this report came from somebody else; else None."""
+    """Return the assignee whose work this report ends, if somebody else made the report; else None."""
     taken = was.status == "in_progress" and was.assignee != tx.caller.actor
     return was.assignee if taken else None

@@ -56,8 +56,8 @@ def record_verdict(
 ) -> Change[VerdictView]:
     """Return the change that records a verdict of a person, or of the task's reviewer, on the commit `work`.
 
-    Repeating a verdict changes nothing. Committing it raises IllegalStep when the task does not wait for a verdict,
-    for example because another one was given before.
+    `work` is None when the task has no branch. Repeating a verdict changes nothing. Committing it raises IllegalStep when
+    the task does not wait for a verdict, for example because another one was given before.
     """
     names.project(project)
     names.slug(slug)
@@ -218,6 +218,6 @@ def _send_comments(tx: Tx, late: LateVerdict) -> None:
 
 
 def _agent_at_work(rows: Rows, late: LateVerdict) -> str | None:
-    """Return the running worker, fix or rebase agent of the task; None when there is none."""
+    """Return the id of the worker, fix or rebase agent that runs on the task; None when none does."""
     attempt = q.unfinished_of_task(rows, project=late.project, slug=late.slug)
     return attempt.id if attempt is not None and attempt.kind in WORKING else None

@@ -40,7 +40,7 @@ class Filters(Value):
 
 
 def view(row: ListedTask | WholeTask, now: int) -> TaskView:
-    """Return the row of a task in the form that people and programs read."""
+    """Return the row of a task in the form that people and programs read. `now` is in milliseconds."""
     return TaskView(
         project=row.project,
         slug=row.slug,
@@ -64,7 +64,7 @@ def view(row: ListedTask | WholeTask, now: int) -> TaskView:
 
 
 def _shown_status(row: ListedTask | WholeTask, now: int) -> ShownStatus:
-    """Return the status of a task; for an open task `ready` or `waiting` instead."""
+    """Return the status of a task as it is shown: an open task is `ready` or `waiting`."""
     if row.status != "open":
         return row.status
     return "waiting" if fence.why_not_ready(row, now=now) else "ready"
@@ -95,7 +95,7 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
 
 
 def with_attempt(context: Context, task: TaskDetails) -> TaskDetails:
-    """Return the task; if its agent has died and is not settled yet, replace `says` by a sentence about that.
+    """Return the task; if its agent has died but is not settled, with `says` replaced by a sentence about that.
 
     The store learns of the death only when the dispatch is settled.
     """
@@ -156,7 +156,7 @@ def _matching_page(
 
 
 def _like_pattern(text: str | None) -> str | None:
-    """Return the SQL LIKE pattern that finds tasks by a text; None for None.
+    """Return the SQL LIKE pattern that finds tasks by a text; None when the text is None.
 
     Both databases fold only ASCII letters, so any other letter becomes a wildcard; `_contains_text` checks those
     matches again.

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 
 def inspect(context: Context, ident: str) -> Inspected:
-    """Return the claims of a dispatch, each compared with the world now; those of an archived dispatch as recorded.
+    """Return the claims of a dispatch, each with how its resource looks at this moment.
+
+    Those of an archived dispatch are returned as recorded.
 
     Raises Absent when there is no such dispatch.
     """
@@ -61,7 +63,7 @@ def _archived_claim(claim: JournalClaim, now: int) -> JournalClaim:
 
 
 def observed_journal(context: Context, journal: Journal) -> Journal:
-    """Return the journal of a dispatch with its age, and with its claims compared with the world now."""
+    """Return the journal of a dispatch with its age in seconds, and with how the resources of its claims look now."""
     return journal.replaced(claims=observed_claims(context, journal), age=age_of(context, journal))
 
 
@@ -91,7 +93,10 @@ def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:
 
 
 def _observed_claim(context: Context, row: ClaimRow, now: int) -> JournalClaim:
-    """Return a claim with its age and how its resource looks now; "unknown" for a claim of another home."""
+    """Return a claim with its age in seconds and how its resource looks at this moment.
+
+    `look` is "unknown" for a claim of another home, None for a kind of claim that this fleet does not know.
+    """
     claim = Claim.of(row)
     look = None
     if claim.kind in KINDS:
@@ -105,13 +110,16 @@ def _age_in_seconds(now: int, made: int) -> int:
 
 
 def _record_claim(agent: Agent | None, now: int) -> JournalClaim:
-    """Return an agent's record as a claim: live, archived, or missing when there is none."""
+    """Return an agent's record in the form of a claim: live, archived, or missing when `agent` is None."""
     claim = record_view(agent)
     return claim.replaced(look=claim.state, age=_age_in_seconds(now, agent.started_at) if agent is not None else None)
 
 
 def _seat_claim(rows: Rows, project: str, ident: str) -> JournalClaim:
-    """Return a project's seat as a claim, as this dispatch sees it: self, other, or missing when the seat is empty."""
+    """Return a project's seat in the form of a claim of the dispatch `ident`.
+
+    Its look is "self" when that dispatch holds the seat, "other" when another one does, "missing" when it is empty.
+    """
     seat = seats.seat(rows, project)
     look = look_at_seat(seat.holder, ident)
     return JournalClaim(
@@ -124,7 +132,7 @@ def _seat_claim(rows: Rows, project: str, ident: str) -> JournalClaim:
 
 
 def row_claims(rows: Rows, here: str) -> list[ClaimView]:
-    """Return the held seats and the live agent records as claims.
+    """Return the held seats and the live agent records in the form of claims.
 
     `here` is the host to show for a seat whose holder has no unfinished dispatch.
     """

@@ -61,7 +61,7 @@ def examine(context: Context) -> Iterator[Finding]:
 
 
 def _check_version(name: str, version: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
-    """Check that a program is installed and not older than `least`."""
+    """Return the finding on whether a program is installed (`version` is not None) and not older than `least`."""
     wanted = ".".join(map(str, least))
     if version is None:
         return Finding(about=name, ok=False, says="not installed", advice=advice)
@@ -72,7 +72,7 @@ def _check_version(name: str, version: tuple[int, int] | None, least: tuple[int,
 
 
 def _check_privacy(machine: Machine, home: str) -> Finding:
-    """Check that no other user can read the fleet home."""
+    """Return the finding on whether other users can read the fleet home."""
     if machine.is_private(home):
         return Finding(about="home", ok=True, says=f"{home} is private")
     return Finding(about="home", ok=False, says=f"{home} can be read by others", advice=f"chmod 700 {home}")
@@ -110,7 +110,7 @@ def _check_counts(store: Store) -> Finding:
 
 
 def _check_hooks(store: Store, home: str) -> Finding:
-    """Check that no hook has failed; report how many running agents have called a hook."""
+    """Return the finding on whether a hook has failed, and on how many running agents have called one."""
     try:
         with open(f"{home}/{paths.LAST_HOOK_ERROR}", encoding="utf-8", errors="replace") as file:
             advice = f"fix what it names, then remove {paths.LAST_HOOK_ERROR} in the fleet home"

@@ -13,7 +13,10 @@ MOST = 5_000
 
 
 def known_names(rows: Rows, missing: errors.Absent) -> tuple[str, list[str]]:
-    """Return the missing name, and all names of its kind: slugs of the project, projects, or agents with their tasks."""
+    """Return the name that does not exist, and all names of its kind that do.
+
+    These are the slugs of the project, the projects, or the agents with their tasks.
+    """
     match missing:
         case errors.NoSuchTask():
             slugs = q.slugs_like(rows, project=str(missing.facts.get("project")), prefix="", beyond="~", most=MOST)

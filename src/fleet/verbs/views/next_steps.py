@@ -41,7 +41,7 @@ def steps_of_tasks(context: Context, keys: Sequence[Key]) -> dict[Key, NextStep]
 
 
 def read_facts(rows: Rows, keys: Sequence[Key]) -> list[StepFacts]:
-    """Return what the store knows of these tasks and their last attempts, with one query for all of them."""
+    """Return what the store knows of these tasks and their last attempts. One query reads it for all tasks."""
     width = max((len(name) for key in keys for name in key), default=0)
     projects, slugs = (
         ("".join(name.ljust(width) for name in names) for names in zip(*keys, strict=True)) if keys else ("", "")
@@ -67,7 +67,7 @@ def decide_steps(context: Context, found: Sequence[StepFacts]) -> dict[Key, Next
 def _is_resumable(context: Context, row: StepFacts) -> bool:
     """Return whether a task's last attempt can be resumed.
 
-    It can when this home made it, it has not finished, and the task is still at that attempt's stage.
+    It can when this home made it, it has not finished, and the task is at the stage which that attempt worked on.
     """
     if row.left_kind is None or row.stage != STAGE_OF.get(row.left_kind):
         return False
@@ -79,7 +79,7 @@ def _is_resumable(context: Context, row: StepFacts) -> bool:
 
 
 def _branch_tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | None:
-    """Return the commits of the tasks' branches that exist, by branch; None when the files cannot be read."""
+    """Return the commits of the tasks' branches that exist, by branch name; None when git's files cannot be read."""
     if not slugs:
         return {}
     try:
@@ -139,17 +139,20 @@ def _with_git(context: Context, project: Project, tips: dict[str, str] | None, f
 
 
 def _free_name(project: Project, wanted: str) -> str:
-    """Return a branch name that is not taken: the wanted one, or that with a number."""
+    """Return a branch name that is not taken: the wanted one, else the wanted one with a number.
+
+    When all that are tried are taken, the wanted one.
+    """
     names = (wanted, *(f"{wanted}-{number}" for number in range(2, _MOST_RESCUES)))
     taken = refs.branches(refs.git_dir(project.path), names) or {}
     return next((name for name in names if name not in taken), wanted)
 
 
 def _worktree_place(worktree: str, head: str | None, branch: str) -> Tree:
-    """Return where a worktree is: on `branch`, on another branch, on none, gone or unknown.
+    """Return where a worktree is: on `branch` ("there"), on another branch, on no branch, gone or unknown.
 
-    `head` is the content of its HEAD; None when it cannot be read. In the middle of a rebase of `branch` it counts as on
-    `branch`: git would refuse a checkout, and the next agent continues there.
+    `head` is the content of its HEAD; None when it cannot be read. In the middle of a rebase of `branch` the worktree
+    counts as being on `branch`, because git would refuse a checkout and the next agent continues there.
     """
     if head is None:
         return "unknown" if os.path.lexists(worktree) else "gone"

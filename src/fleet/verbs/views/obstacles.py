@@ -40,8 +40,10 @@ def find_obstacles(context: Context, projects: list[ProjectView], merging: Colle
 
 
 def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) -> list[Obstacle]:
-    """Return the obstacles of one project: recorded merges that its branch has lost, no coordinator, or what keeps agents
-    and merges from starting.
+    """Return the obstacles of one project.
+
+    When its branch has lost recorded merges, or it has no coordinator, that is the only one; otherwise all that keeps
+    agents and merges from starting.
     """
     name = project.name
     missing = _refusal_of(lambda: refuse_missing(context, name))
@@ -154,7 +156,7 @@ def _check_variables(context: Context, engine: Engine) -> None:
 
 
 def _missing_variables(context: Context, project: str) -> list[Obstacle]:
-    """Return the obstacle of variables that agents will lack, also while no task is ready.
+    """Return the obstacle that agents would lack environment variables, also while no task is ready; [] when they lack none.
 
     Other reasons are reported only when a task is ready.
     """
@@ -169,7 +171,7 @@ def _missing_variables(context: Context, project: str) -> list[Obstacle]:
 
 
 def _check_branches(context: Context, project: str) -> None:
-    """Raise the error that says why there is no commit to start from."""
+    """Raise the error that says why agents have no commit to start from; return when they have one."""
     from fleet.verbs.merge.branches import check_integration
 
     check_integration(context, project, context.project(project).path)
@@ -185,7 +187,7 @@ def _check_task_branch(context: Context, project: str, slug: str) -> None:
 
 
 def _check_setup(context: Context, project: str) -> None:
-    """Raise the error with which the project's last worktree setup failed, if it did."""
+    """Raise the error with which the last setup of a worktree of the project failed, if it did."""
     why = why_setup_fails(project, context.store.read(lambda rows: q.setup_failure_of(rows, project=project)))
     if why is not None:
         raise why
@@ -201,7 +203,10 @@ def _check_room(context: Context, project: str) -> None:
 
 
 def _merge_refusals(context: Context, project: str) -> list[errors.FleetError]:
-    """Return the error that keeps work from being merged, as a list: the integration branch is checked out or cannot be read."""
+    """Return the error that keeps work from being merged, as a list; [] when there is none.
+
+    The integration branch is checked out, or cannot be read.
+    """
     from fleet.verbs.merge.branches import refuse_checked_out
 
     def check() -> None:

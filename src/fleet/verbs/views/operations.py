@@ -22,7 +22,10 @@ FOREVER = 1 << 60
 
 
 class Which:
-    """A filter for operations: by project, task, dispatch, actor, time, and highest sequence number (`until`)."""
+    """A filter for operations; None in a field lets every operation pass.
+
+    `since` and `before` are times in milliseconds, `until` is the highest sequence number.
+    """
 
     __slots__ = ("actor", "before", "dispatch", "project", "since", "slug", "until")
 
@@ -85,7 +88,10 @@ def recent(rows: Rows, which: Which, limit: int) -> list[OperationView]:
 
 
 def _newest_first(rows: Rows, which: Which, limit: int) -> list[Operation]:
-    """Return the newest operations of the filter's dispatch, else of its task, else of its project."""
+    """Return the newest operations of the filter's dispatch, else of its task, else of its project.
+
+    The filter's times, actor and highest number are applied too.
+    """
     since, before, until, actor = which.since, which.before, which.until, which.actor
     if which.dispatch is not None:
         return q.operations_of_dispatch(

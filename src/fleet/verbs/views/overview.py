@@ -24,7 +24,10 @@ class ProjectsOverview(Value):
 
 
 def overview(rows: Rows, now: int) -> ProjectsOverview:
-    """Return every project with its counts, and lines about claims that are no longer needed and not released."""
+    """Return every project with its counts, and lines about claims that are no longer needed and not released.
+
+    `now` is in milliseconds.
+    """
     projects = {row.name: row for row in q.all_projects(rows)}
     counts: dict[str, list[StatusCount]] = {name: [] for name in projects}
     for count in q.project_counts(rows):

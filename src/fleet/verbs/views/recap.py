@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Recap:
-    """Return what was merged, waits, failed, was blocked or interrupted since a time, and what the agents have cost."""
+    """Return what was merged, waits, failed, was blocked or interrupted since a time, and what the agents have cost.
+
+    The times are in milliseconds; `project` None means all projects.
+    """
     operations = [(row, facts_of(row.what)) for row in q.settled_since(rows, since=since, project=project)]
     settled = [_settled_view(row, facts) for row, facts in operations if _is_counted_end(row, facts)]
     blocked = [dispatch for dispatch in settled if dispatch.exec_state == "blocked"]
@@ -40,7 +43,10 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
 
 
 def _is_counted_end(row: SettledDispatch, facts: dict[str, Any]) -> bool:
-    """Return whether the recap counts an operation as the end of a dispatch; not for a coordinator that was asked to exit."""
+    """Return whether the recap counts an operation as the end of a dispatch.
+
+    It does not for a coordinator that was asked to exit.
+    """
     return "exec_state" in facts and not (row.slug is None and facts.get("asked_for"))
 
 

@@ -43,7 +43,10 @@ class Subject(Value):
 
 
 class Trouble(Value):
-    """Why a busy agent may not be getting anywhere: it is silent, or a process of it is stopped."""
+    """Why a busy agent may not make progress: it is silent ("silent"), or one of its processes is stopped ("stopped").
+
+    `at` is the time of the last sign of life, None when it does not matter.
+    """
 
     name: str  # silent or stopped
     source: str
@@ -66,7 +69,10 @@ class SignsOfLife:
         self._census: Census | None = None
 
     def trouble(self, agent: Subject, state: str) -> Trouble | None:
-        """Return why an agent in this state may make no progress; None when it lives, waits, or nothing is known."""
+        """Return why an agent in this state may not make progress.
+
+        None when it shows signs of life, when it waits for somebody, or when nothing is known.
+        """
         if state not in BUSY or agent.engine is None:
             return None
         sign = newest(self._cheap_signs(agent))
@@ -89,7 +95,10 @@ class SignsOfLife:
         return self._screens.get(pane.number, "")
 
     def _silent(self, agent: Subject, sign: Sign | None) -> Trouble | None:
-        """Return the trouble of a silent agent; None when a source shows a newer sign of life, or the agent waits for an answer."""
+        """Return the trouble that an agent is silent, `sign` being its newest cheap sign of life.
+
+        None when another source shows a newer sign, or when the agent waits for an answer.
+        """
         most = self._most()
         if agent.engine is None or agent.engine.program == _OWN or not is_older(sign, self._now, most):
             return None
@@ -111,7 +120,7 @@ class SignsOfLife:
     def _cheap_signs(self, agent: Subject) -> Iterator[Sign | None]:
         """Yield an agent's signs of life that cost no further read: its start, its last hook, and its screen.
 
-        The screen of an interactive agent counts only if no hook has reported.
+        The screen of an interactive agent counts only if no hook has reported. None stands for a source that gives no sign.
         """
         row, known = agent.row, agent.known
         yield _sign_at("start", row.launched_at)
@@ -123,7 +132,10 @@ class SignsOfLife:
             yield _sign_at("screen", pane.active_at if pane else None)
 
     def _other_signs(self, agent: Subject) -> Iterator[Sign | None]:
-        """Yield an agent's signs of life that need a read: its last command, session file, conversation and commit."""
+        """Yield an agent's signs of life that need a read: its last command, session file, conversation and commit.
+
+        None stands for a source that gives no sign.
+        """
         row, engine = agent.row, agent.engine
         yield _sign_at("command", self._context.store.read(lambda rows: q.last_act(rows, dispatch=row.id)).at)
         if engine is not None and engine.status_file is not None:

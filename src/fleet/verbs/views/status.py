@@ -51,8 +51,8 @@ def status(
 ) -> Overview:
     """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers.
 
-    For one project, leave out the leftovers, which belong to the home. Lists of tasks have at most `most` entries. A
-    caller that has just listed the agents passes them as `agents`.
+    With `project`, only what is about that project; leftovers, which belong to the home, are left out. Lists of tasks have
+    at most `most` entries. A caller that has just listed the agents passes them as `agents`.
     """
     page, found, facts = context.store.read(lambda rows: _read_page(rows, context.world, project, most))
     agents = view_agents(context, found) if agents is None else agents
@@ -86,7 +86,7 @@ def find_needs(context: Context, agents: list[AgentView], found: Unfinished) -> 
 
 
 def _without_resting(context: Context, agents: list[AgentView], needs: list[NeedView]) -> list[NeedView]:
-    """Return the needs without those of coordinators that only wait to be woken."""
+    """Return the needs without those of coordinators that merely wait until fleet wakes them."""
     resting = {agent.id for agent in agents if _rests_in_seat(context, agent)}
     return [each for each in needs if each.question or each.dispatch not in resting]
 
@@ -135,7 +135,7 @@ def _to_land(context: Context, projects: list[ProjectView]) -> list[ToLand]:
 
 
 def _may_wait_to_land(context: Context, project: ProjectView) -> bool:
-    """Return whether git has to be asked; False when the branches' files show that nothing waits to land.
+    """Return whether git has to be asked if work waits to land; False when the files of the branches show that none does.
 
     False also when the settings cannot be read, which an obstacle then shows.
     """
@@ -167,7 +167,10 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
 def _read_page(
     rows: Rows, world: World, project: str | None, most: int
 ) -> tuple[Overview, Unfinished, list[StepFacts]]:
-    """Return what one snapshot of the store tells: the page without agents, the dispatches, facts about stopped tasks."""
+    """Return what one snapshot of the store tells for the status page.
+
+    These are the page without agents, the unfinished dispatches, and the facts about tasks that have stopped.
+    """
     now = world.clock.now()
     counts = overview(rows, now)
     elsewhere = q.claims_elsewhere(rows, host=world.host.id, home=world.record.id, socket=world.socket)
@@ -224,7 +227,10 @@ def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now
 
 
 def _lost_daemon(context: Context) -> str:
-    """Return what to say of a daemon that has died; empty when none has, or when nobody wants one and it is not missed."""
+    """Return, for people, that the daemon has died, and which coordinators with it.
+
+    "" when none has died, or when the settings want no daemon and no coordinator is missing.
+    """
     if not context.world.has_lost_daemon():
         return ""
     from fleet.verbs.coord.daemon_duty import unheld_seats
@@ -253,7 +259,7 @@ def _needs_of_all(stored: list[NeedView], agents: list[AgentView], found: Unfini
 
 
 def _left_out(rows: Rows, page: Overview, project: str | None, now: int, most: int) -> LeftOut:
-    """Return how many entries each list of the page lacks because it is full; all are 0 while no list is full."""
+    """Return how many entries each list of the page leaves out because it already has `most`; 0 for a list that is complete."""
     claimed = sum(attempt.kind is None for attempt in page.working)
     if max(len(page.review), len(page.failed), len(page.parked), len(page.merging), claimed) < most:
         return LeftOut()

@@ -45,7 +45,10 @@ class Log:
         self._one_at_a_time = threading.Lock()
 
     def write(self, event: str, /, **facts: object) -> None:
-        """Write one entry. An entry that cannot be written (disk full, no permission) is counted; the next one has the count."""
+        """Write one entry.
+
+        An entry that cannot be written, for example on a full disk, is counted; the next entry says how many were lost.
+        """
         with self._one_at_a_time:
             try:
                 line = self._line(event, facts)
@@ -127,7 +130,7 @@ def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterato
 def _read_lines(handle: int, rest: bytes) -> tuple[list[dict[str, object]], bytes]:
     """Read an open log file to its end. Return the entries, and the last line if it is incomplete.
 
-    `rest` is the incomplete line of the reading before.
+    `rest` is the incomplete line with which the call before ended; a `handle` of -1 stands for no file.
     """
     content = rest
     while handle >= 0 and (chunk := os.read(handle, _CHUNK)):

@@ -23,7 +23,7 @@ class DaemonProcess:
 
     @contextmanager
     def starting(self, dispatch: str) -> Iterator[None]:
-        """Record, while the block runs, that this thread is starting a dispatch."""
+        """Record that this thread is starting a dispatch, as long as the `with` block runs."""
         with self._lock:
             self._starting.add(dispatch)
         try:

@@ -31,7 +31,10 @@ class Files:
         return path
 
     def append(self, name: str, content: bytes) -> None:
-        """Append to a log file, and create it if missing. Not synced: after a crash of the machine the last lines may be lost."""
+        """Append to a log file, and create it if missing.
+
+        It is not synced: after a crash of the machine the last lines may be lost.
+        """
         path = f"{self.root}/{name}"
         self._funnel.through(f"append {name}", lambda: _append_to_file(path, content, self.root))
 
@@ -57,7 +60,7 @@ class Files:
             )
 
     def link(self, name: str, *, to: str) -> None:
-        """Create or replace a symbolic link. The caller holds the gate of the link."""
+        """Create or replace the symbolic link `name`, which leads to the path `to`. The caller holds the gate of the link."""
         new = f"{self.root}/{paths.unfinished_link(os.path.basename(name))}"
         self._funnel.through(f"link {name}", lambda: _replace_symlink(f"{self.root}/{name}", to, new, self.root))
 
@@ -79,7 +82,7 @@ class Files:
         self._funnel.through(f"discard {os.path.basename(path)}", lambda: unfinished.discard_abandoned(path))
 
     def names(self, folder: str) -> list[str]:
-        """Return the sorted names in a folder; empty when the folder is missing. Raise NotAFolder when a file is in its place."""
+        """Return the sorted names in a folder; [] when the folder is missing. Raise NotAFolder when a file is in its place."""
         try:
             return sorted(os.listdir(f"{self.root}/{folder}"))
         except FileNotFoundError:
@@ -89,7 +92,7 @@ class Files:
 
 
 def move_into_place(made: str, path: str) -> None:
-    """Rename a finished file to its final path, synced."""
+    """Sync a finished file and rename it to its final path; the rename is durable on return."""
     handle = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

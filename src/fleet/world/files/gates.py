@@ -34,7 +34,8 @@ _HOLDER_BYTES = 2_000
 class Holder:
     """Who holds a gate, according to its file.
 
-    The gate of a piece of work also names the work (`id`) and the exact process (host id, boot, start).
+    The file of a work's gate also names the work (`id`) and the exact process (host id, boot, start); for other gates these
+    are ''.
     """
 
     pid: int
@@ -56,9 +57,10 @@ class Holder:
 
 
 class Gate:
-    """One gate. It is not re-entrant: while it is locked, a second object on the same path cannot lock it.
+    """One gate: a named exclusive lock.
 
-    Its file names its holder: this process, or the process `who` if given; `subject` says what the gate is held for.
+    While it is locked, no second object on the same path can lock it, in this process neither. Its file names its holder:
+    this process, or the process `who` if given; `subject` says what the gate is held for.
     """
 
     def __init__(
@@ -72,7 +74,10 @@ class Gate:
         self._lock = FileLock(path, home=home)
 
     def take(self, *, wait: float = 0, every: float = _LOOK_AGAIN) -> None:
-        """Lock the gate, trying again every `every` seconds; raise GateHeld when somebody still holds it after `wait` seconds."""
+        """Lock the gate; raise GateHeld when somebody still holds it after `wait` seconds.
+
+        While it is held, try again every `every` seconds.
+        """
         if self._lock.fd >= 0:
             raise self._held_by("this process")
         deadline = self._clock.ticks() + wait
@@ -137,14 +142,14 @@ class Gate:
         return True
 
     def _held_by(self, otherwise: str) -> errors.GateHeld:
-        """Return the GateHeld error; `otherwise` is the holder when the gate's file does not name one."""
+        """Return the error that somebody holds the gate; `otherwise` describes the holder when the gate's file does not."""
         return errors.GateHeld(gate=os.path.basename(self.path), holder=self.holder() or otherwise)
 
     def _failed(self, error: OSError) -> errors.WriteFailed:
         return errors.WriteFailed(path=self.path, why=str(error.strerror or error).lower())
 
     def forget(self) -> None:
-        """Close the gate's file in a forked child; the gate stays locked for the parent."""
+        """Close the gate's file in a forked child, so that the child does not hold the lock too. The parent still holds it."""
         with contextlib.suppress(OSError):
             self._lock.give()
 

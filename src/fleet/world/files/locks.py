@@ -75,7 +75,10 @@ class FileLock:
             os.close(fd)
 
     def is_free(self) -> bool:
-        """Return whether nobody holds the lock. A missing file counts as free, a file that cannot be opened as held."""
+        """Return whether nobody holds the lock.
+
+        A missing file counts as free, a file that cannot be opened as held.
+        """
         probe = FileLock(self.path, shared=self._kind == fcntl.LOCK_SH, create=False)
         try:
             probe.take(0)
@@ -127,7 +130,7 @@ class FileLock:
             alarm.signal(alarm.SIGALRM, before)
 
     def _block(self, seconds: float) -> bool:
-        """Wait for the lock in the kernel's queue, and return True; after this many seconds SIGALRM raises Alarm."""
+        """Wait for the lock in the kernel's queue and return True. Raise Alarm, from SIGALRM, after this many seconds."""
         started = monotonic()
         rest, _again = alarm.setitimer(alarm.ITIMER_REAL, seconds)
         try:
@@ -148,10 +151,10 @@ class FileLock:
 
 
 class WriterLock(FileLock):
-    """The lock of the store's writers. The file stays open, is locked many times, and names the last writer.
+    """The lock of the store's writers. The file stays open between locks, and names the process that locked it last.
 
-    It never creates the home. It does not write again what the file says already: each write would change the file's times,
-    and the next sync would have to write those, too.
+    It never creates the home. It does not write again what the file already says, because a write would change the file's
+    times, which the next sync would then have to write too.
     """
 
     __slots__ = ("_inode", "_times", "_written", "is_noted")
@@ -178,7 +181,7 @@ class WriterLock(FileLock):
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def note(self, *numbers: int) -> None:
-        """Write four numbers into the lock file as a note for the next process that opens the store.
+        """Write these numbers into the lock file, as a note for the next process that opens the store.
 
         The note is not valid in a copy of the file.
         """
@@ -231,7 +234,7 @@ def lock_open_file(fd: int) -> None:
 
 
 def read_note(path: str) -> list[int]:
-    """Return the numbers of the note in a lock file; empty when it has none, or when the file is a copy."""
+    """Return the numbers of the note in a lock file; [] when it has none, or when the file is a copy of another lock file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

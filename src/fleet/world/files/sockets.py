@@ -37,7 +37,10 @@ class Listener:
         self._file = (-1, -1)
 
     def open(self) -> socket.socket:
-        """Start to listen and return the socket. A socket file that a dead daemon left is replaced; raise PathTaken for any other file."""
+        """Start to listen and return the socket.
+
+        A socket file that a dead daemon left is replaced. Raise PathTaken for any other file.
+        """
         _refuse_foreign(self.path)
         self.socket = self._funnel.through(f"listen {os.path.basename(self.path)}", lambda: _listening(self.path))
         self._file = _device_and_inode(self.path)
@@ -107,7 +110,7 @@ def _listening(path: str) -> socket.socket:
 
 @contextmanager
 def address_of(path: str) -> Iterator[str]:
-    """Yield an address of the socket at this path that is short enough for the kernel; it is valid in the block only.
+    """Yield an address of the socket at this path that is short enough for the kernel. It is valid only in the `with` block.
 
     For a long path on a system without /proc, the block runs in the folder of the socket.
     """

@@ -19,7 +19,7 @@ _DEVICES = "/dev/"
 def write(funnel: Funnel, device: str, content: bytes) -> str:
     """Write to a terminal of this user. Return why it failed; empty when it worked.
 
-    A terminal that accepts nothing (stopped, or its window hangs) is given up after a second.
+    `device` is its path. A terminal that accepts nothing for a second (it is stopped, or its window hangs) is given up.
     """
     return funnel.through("ring terminal", lambda: _write_terminal(device, content))
 

@@ -25,7 +25,10 @@ _MOST_BYTES = 1_000_000
 
 
 def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None = None) -> None:
-    """Replace a file by these lines, atomically: the old file stays if the new one cannot be written completely."""
+    """Replace a file by these lines, atomically: the old file stays if the new one cannot be written completely.
+
+    `mode` are the permissions of the new file; None keeps those of the old one.
+    """
 
     def act() -> None:
         with replacing(path, mode=mode) as file:
@@ -36,7 +39,7 @@ def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None =
 
 @contextmanager
 def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
-    """Yield a temporary file that replaces the file at the path when the block ends; after an error the old file stays.
+    """Yield a temporary file, which replaces the file at the path when the `with` block ends; after an error the old file stays.
 
     A pipe or a device is written directly. Raise WriteFailed when writing fails.
     """
@@ -62,7 +65,7 @@ def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
 
 
 def _rename_into_place(name: str, target: str, handle: int, mode: int | None) -> None:
-    """Give the temporary file the mode and the name of the file that it replaces, synced."""
+    """Sync the temporary file, and give it the permissions (`mode`, or the old file's) and the name of the file that it replaces."""
     if mode is not None or os.path.exists(target):
         os.fchmod(handle, stat.S_IMODE(os.stat(target).st_mode) if mode is None else mode)
     os.fsync(handle)
@@ -80,7 +83,7 @@ def _discard_abandoned(target: str) -> None:
 
 @contextmanager
 def _unwind_on_signals() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into SystemExit while the block runs, so that temporary files are removed.
+    """Turn SIGTERM and SIGHUP into SystemExit while the `with` block runs, so that temporary files are removed.
 
     Signals that already have a handler keep it.
     """
@@ -100,7 +103,7 @@ def _exit_on_signal(number: int, _frame: FrameType | None) -> None:
 
 
 def text_below(folder: str, path: str) -> str | None:
-    """Return the text of a file below a folder; empty when there is no such file.
+    """Return the text of a file below a folder; "" when there is no such file. `path` is relative to the folder.
 
     None when the path leads out of the folder, also through a symlink, or when the file is large, not regular or cannot
     be read.

@@ -29,7 +29,11 @@ _NAMED_IN = ("rebase-merge/head-name", "rebase-apply/head-name", "rebase-merge/u
 
 @record(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A worktree that uses a branch. `operation` is empty when the branch is simply checked out there."""
+    """A worktree that uses a branch.
+
+    `operation` is git's operation in progress there, '' when the branch is simply checked out. `called_bare`: git wrongly
+    takes the repository for bare.
+    """
 
     path: str
     operation: str = ""
@@ -100,15 +104,15 @@ def _is_branch_named_in(place: str, branch: str) -> bool:
 
 
 def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:
-    """Return whether git takes a repository for bare by mistake, and its main checkout is on this branch.
+    """Return whether git wrongly takes a repository for bare (without a checkout), and its main checkout is on this branch.
 
-    `bare`: git takes it for bare, because of core.bare. A truly bare repository has no index.
+    `bare`: git takes it for bare, because core.bare is set. A repository that is bare has no index.
     """
     return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
 
 
 def _linked_worktrees(common: str) -> list[tuple[str, str]]:
-    """Return git's directory and the path of every linked worktree of a repository."""
+    """Return (git's directory, path) of every linked worktree of a repository."""
     try:
         names = sorted(os.listdir(f"{common}/worktrees"))
     except FileNotFoundError:

@@ -36,7 +36,7 @@ def top_of(programs: Programs, path: str) -> str | None:
 
 
 def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
-    """Return the directories outside a linked worktree to which a commit in it writes; empty for a main checkout.
+    """Return the directories outside a linked worktree that a commit in it writes to; () for a main checkout.
 
     Configuration and hooks are not among them. The directory of all branches is, because git rewrites it when it packs
     refs. Empty also where git finds no repository; raise GitRefused when git did not run.
@@ -54,7 +54,11 @@ def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
 
 
 def committer(git: Git, path: str) -> dict[str, str]:
-    """Return the configured committer as environment variables; empty when git has none configured."""
+    """Return the user.name and user.email of git's configuration at `path`, as variables for the environment of git.
+
+    They are GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL, GIT_COMMITTER_NAME and GIT_COMMITTER_EMAIL. {} when git has not both
+    configured.
+    """
     done = git.run_in("config", path, "config", "--get-regexp", r"^user\.(name|email)$")
     told = dict(line.partition(" ")[::2] for line in done.out.splitlines())
     if not (told.get("user.name") and told.get("user.email")):
@@ -64,7 +68,10 @@ def committer(git: Git, path: str) -> dict[str, str]:
 
 
 def _top_of_main_checkout(programs: Programs, path: str, own: str, common: str) -> str:
-    """Return the top of the main checkout, given git's own and common directories of the checkout at the path."""
+    """Return the top of the main checkout of the repository that a path lies in.
+
+    `own` is the git directory of the checkout at the path, `common` that of its repository.
+    """
     # In a linked worktree, ask the repository: that of a submodule knows its checkout; any other one lies inside its checkout.
     place = path if os.path.realpath(own) == os.path.realpath(common) else common
     found = _ask_git(programs, place, "--show-toplevel")

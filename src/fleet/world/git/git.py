@@ -67,7 +67,7 @@ class Git:
         ]
 
     def resolve(self, repository: str, name: str) -> str | None:
-        """Return the commit that a name stands for in a repository, or None; raise GitRefused when git fails."""
+        """Return the commit that a name stands for in a repository, None for none; raise GitRefused when git fails."""
         done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return _git_answer(done, f"say what {name} of {repository} is")
 
@@ -93,20 +93,20 @@ class Git:
         return done.out.strip() if done.ok else None
 
     def titles(self, repository: str, since: str, until: str, *, merges: bool = False) -> list[str]:
-        """Return hash and subject of commits in `until` and not in `since`, newest first; merges only on request."""
+        """Return "HASH SUBJECT" of each commit in `until` and not in `since`, newest first; with `merges`, merge commits too."""
         which = [] if merges else ["--no-merges"]
         done = self.run("log", repository, "log", "--no-color", *which, "--format=%h %s", f"{since}..{until}")
         return [line for line in done.out.split("\n") if line]
 
     def changed_files(self, repository: str, since: str, until: str) -> list[str]:
-        """Return the files that `until` changed since the merge base with `since`, each after the kind of change."""
+        """Return "LETTER PATH" for each file that `until` changed since the merge base with `since`; A is an added file."""
         done = self.run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
         return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
 
     def head_branch(self, repository: str) -> str | None:
         """Return the branch of the main checkout, None when HEAD is detached; raise GitRefused when git fails.
 
-        The full ref is asked for, because with a tag of the same name git would answer heads/main.
+        git is asked for the full ref, because it abbreviates the name differently when a tag has the same name.
         """
         done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "HEAD")
         said = _git_answer(done, f"say which branch of {repository} is checked out")
@@ -151,7 +151,7 @@ class Git:
         return self._run_past_locks(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
-        """Return whether a commit is merged into a branch; None when git cannot tell."""
+        """Return whether a branch contains a commit; None when git cannot tell."""
         return self.branches(repository, branch).get(branch) == commit or self.is_in(
             repository, commit, head_ref(branch)
         )
@@ -164,7 +164,7 @@ class Git:
         return done.out.split() if done.ok else None
 
     def diff(self, repository: str, since: str, until: str, *, stat: bool = False) -> str:
-        """Return what `until` changed since the merge base with `since`, as a diff; empty without a branch `until`."""
+        """Return what branch `until` changed since the merge base with branch `since`, as a diff; "" when there is no `until`."""
         flags = [*worktree_status.PLAIN_DIFF, *(["--stat"] if stat else [])]
         between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
@@ -187,7 +187,8 @@ class Git:
     ) -> None:
         """Add a worktree on an existing branch.
 
-        It is locked with fleet's reason from the start, so that it is recognised as fleet's even if git is killed.
+        It is locked with fleet's reason from the start, so that it is recognised as fleet's even if git is killed. `limit`
+        is in seconds, `lock` the descriptor of an effect lock; `meanwhile` is called while git runs.
         """
         words = [*_ADD, "--reason", reason, path, branch]
         self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
@@ -235,7 +236,7 @@ class Git:
             raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
 
     def _run_past_locks(self, run: Callable[[], Done], near: str) -> Done:
-        """Run a git command; repeat it after removing stale locks that block it."""
+        """Run a git command; when stale locks block it, remove them and run it again. `near` is where it runs."""
         return locks.run_past_stale_locks(run, near, self._sees_everyone, self.funnel)
 
     def remove_stale_locks(self, path: str, branch: str) -> list[str]:
@@ -248,14 +249,14 @@ class Git:
         return worktree_status.read(self.exactly, path, self.funnel)
 
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
-        """Return whether a worktree has uncommitted work; None when git fails. With `but_missing`, deleted files do not count."""
+        """Return whether a worktree has uncommitted work (`but_missing`: apart from deleted files); None when git fails."""
         found = self.status(path)
         if found is None:
             return None
         return bool(found.hidden) or any(not (but_missing and code == " D") for code, _name in found.changed)
 
     def uncommitted(self, path: str) -> list[str]:
-        """Return the files with uncommitted work in a worktree, as in git's short status; empty when git fails."""
+        """Return the files with uncommitted work in a worktree, each as a line of git's short status; [] when git fails."""
         found = self.status(path)
         lines = [*found.changed, *((" M", name) for name in found.hidden)] if found else []
         return [printable_name(f"{code} {name}") for code, name in lines]
@@ -279,10 +280,10 @@ class Git:
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Run the git command `effect` in a repository that is not fleet's, and nothing that its configuration names.
+        """Run the git command `effect` in a repository that is not fleet's, but no program that its configuration names.
 
-        No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Filters would run:
-        before comparing files, check that the repository configures none. `given` is the standard input.
+        No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Only its filters would
+        run: before files are compared, the caller checks that it configures none. `given` is the standard input.
         """
         first = [ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
@@ -307,7 +308,7 @@ class Git:
             raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
-        """Remove a worktree by force in which only git and the verify command have written."""
+        """Remove a worktree by force. The caller knows that only git and the verify command have written into it."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         words = ["worktree", "remove", "--force", path]
         done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
@@ -411,7 +412,7 @@ class Git:
         )
 
     def write_refs(self, repository: str, commands: str) -> Done:
-        """Change refs in one transaction, by lines for `git update-ref --stdin`, past stale locks of a killed git."""
+        """Change refs in one transaction, by lines for `git update-ref --stdin`; stale locks that block it are removed."""
         words = ["update-ref", "--stdin"]
         return self._run_past_locks(lambda: self.run("update-ref", repository, *words, given=commands), repository)
 
@@ -457,7 +458,7 @@ class Git:
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
     def _place(self, path: str) -> pointers.Place | None:
-        """Return the entry and repository of the fleet worktree at a path; None as in `pointers.read`."""
+        """Return the entry and repository of the fleet worktree at a path; None where `pointers.read` returns None."""
         return pointers.read(pointers.tree_of(self._home, path), self._knows)
 
     def _knows(self, common: str) -> bool:
@@ -475,7 +476,7 @@ def _setting_words(settings: Sequence[str]) -> list[str]:
 def _git_env(tree: str = "") -> dict[str, str]:
     """Return the environment for git: with English messages, which some decisions depend on.
 
-    With `tree`, git does not search the folders above it for a repository.
+    With `tree`, the path of a worktree, git does not search the folders above it for a repository.
     """
     above = {"GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(tree))} if tree else {}
     return {**os.environ, "LANGUAGE": "en", **above}

@@ -38,7 +38,7 @@ class Remains:
         return self
 
     def _look(self, name: str, *, whole: bool = False) -> tuple[list[str], bool]:
-        """Return the paths at or below an ignored path that cannot be reproduced, and whether anything there can be.
+        """Return the paths at or below an ignored path that cannot be reproduced, and whether anything there can be reproduced.
 
         `whole`: the path is inside a nested repository, in which everything counts as not reproducible.
         """
@@ -56,7 +56,7 @@ class Remains:
     def _count(self, name: str, found: os.stat_result) -> tuple[list[str], bool]:
         """Count a file that cannot be reproduced, and return for it what `_look` returns.
 
-        A socket, pipe or device has no content to lose: it is not counted, and treated like a reproducible file.
+        A socket, pipe or device has no content that could be lost: it is not counted, and treated like a reproducible file.
         """
         if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
             return [], True
@@ -66,7 +66,10 @@ class Remains:
 
 
 def digest(path: str) -> str:
-    """Return the size and hash of a file, or the hash of a symlink's target; empty for anything else."""
+    """Return a text that identifies a file's content: its size and hash, or the hash of a symlink's target.
+
+    "" for anything else.
+    """
     import hashlib  # noqa: PLC0415 - most worktrees have no such file
 
     try:

@@ -44,7 +44,7 @@ def has_no_pointer(path: str) -> bool:
 
 
 def repoint(git_dir: str, path: str) -> None:
-    """Write the missing `.git` file of a worktree again, from git's entry of that worktree."""
+    """Write the missing `.git` file of a worktree again, if git's directory has exactly one entry of that worktree."""
     entries = [each for each in all_entries(git_dir) if _text(f"{each}/gitdir") and _is_entry_of(each, path)]
     if len(entries) == 1 and has_no_pointer(path):
         with open(f"{path}/.git", "w", encoding="utf-8") as file:
@@ -57,7 +57,7 @@ def worktree_paths(git_dir: str) -> list[str]:
 
 
 def discard_entries(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
-    """Remove the entries that `entries_left` returns, and the worktree's folder.
+    """Remove git's entries that `entries_left` returns, and the worktree's folder.
 
     Only for a worktree in which nobody has worked. The folder stays when it belongs to another entry of git.
     """
@@ -108,7 +108,7 @@ def entry_of(path: str) -> str:
 
 
 def is_same_path(one: str, other: str) -> bool:
-    """Return whether two paths lead to the same place, through whatever links."""
+    """Return whether two paths lead to the same place, when symbolic links are followed."""
     return os.path.realpath(one) == os.path.realpath(other)
 
 

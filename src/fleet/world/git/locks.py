@@ -65,7 +65,7 @@ def _folders_near(lock: str, near: str) -> list[str]:
 
 
 def _free_named_lock(said: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
-    """Remove the lock that git's message names (`said`) if it is stale.
+    """Remove the lock file that git's error message (`said`) names, if it is stale.
 
     Return whether it is gone; False when the message names none.
     """

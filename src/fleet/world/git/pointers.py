@@ -48,7 +48,7 @@ def tree_of(home: str, path: str) -> str:
 def read(tree: str, knows: Knows) -> Place | None:
     """Return the entry and the repository to which a worktree's `.git` file points.
 
-    None when the file is not as git and fleet wrote it, or `knows` does not know the repository's git directory.
+    None when the file is not as git wrote it, or when `knows` says that the git directory it leads to is no project's.
     """
     told = _line_of_file(f"{tree}/.git")
     if not told.startswith("gitdir:"):
@@ -86,7 +86,11 @@ def open_regular(path: str, *, follow: bool = True) -> int:
 
 
 def _line_of_file(path: str) -> str:
-    """Return the text of a small regular file; empty for anything else."""
+    """Return the text of a regular file, without newlines at its ends, such as the one line of a `.git` file.
+
+    At most the first 8192 bytes are read. '' when the path is not a regular file, is a symbolic link, or cannot be
+    read.
+    """
     try:
         fd = open_regular(path, follow=False)
     except OSError:

@@ -54,7 +54,7 @@ class GitProofs:
         return done.out.strip() if done.ok else ""
 
     def note_left(self, repository: str, branch: str, commit: str) -> None:
-        """Record the commit of a marked branch whose worktree is removed while the branch stays."""
+        """Record at which commit a marked branch was left when its worktree was removed and the branch stayed."""
         self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_LEFT}", commit)
 
     def branch_left(self, repository: str, branch: str) -> str:
@@ -63,7 +63,7 @@ class GitProofs:
         return done.out.strip() if done.ok else ""
 
     def branch_birth(self, repository: str, branch: str) -> Birth:
-        """Return how a branch was created, from its reflog; empty fields when the reflog does not reach back.
+        """Return how a branch was created, from its reflog; all fields '' when the reflog does not reach back so far.
 
         git deletes the reflog with the branch.
         """
@@ -85,7 +85,10 @@ class GitProofs:
         return done.out.split()[1:] if done.ok else []
 
     def missing_from(self, repository: str, commits: Iterable[str], refs: Iterable[str]) -> set[str]:
-        """Return which of the commits none of the refs contains; commits whose objects are gone count as missing."""
+        """Return those of the commits that none of the refs contains.
+
+        A commit that the repository no longer has counts as missing.
+        """
         wanted = list(dict.fromkeys(commits))
         asked = "".join(f"{each}\n" for each in [*wanted, *(f"^{ref}" for ref in refs)])
         known = self._git.run("cat-file", repository, "cat-file", "--batch-check", given="\n".join(wanted) + "\n")
@@ -95,7 +98,10 @@ class GitProofs:
         return (set(wanted) & set(done.out.split())) | (gone & set(wanted))
 
     def files_at(self, repository: str, commit: str) -> dict[str, str]:
-        """Return the files of a commit by name, each with its mode and the hash of its content."""
+        """Return all files of a commit: a dictionary from path to "MODE TYPE HASH", as `git ls-tree` prints them.
+
+        Raise GitRefused when git cannot list them.
+        """
         done = self._git.run("ls-tree", repository, "ls-tree", "-r", "-z", "--full-tree", commit)
         _refuse_failed(done, f"list the files of {commit[:12]}")
         entries = (entry.partition("\t") for entry in done.out.split("\0") if entry)
@@ -123,7 +129,10 @@ class GitProofs:
 
     # moving and joining -----------------------------------------------------------------------------------------------
     def move_and_keep(self, repository: str, branch: str, *, new: str, old: str) -> bool:
-        """Move the integration branch by compare and set, and protect its new tip from git's gc by a ref; return whether it moved."""
+        """Move the integration branch by compare and set, and protect its new tip from git's gc by a ref.
+
+        Return whether the branch moved: it does not when it is no longer at `old`.
+        """
         words = f"update {head_ref(branch)} {new} {old}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
@@ -164,7 +173,7 @@ class GitProofs:
     def difference(self, repository: str, onto: str, old: str, new: str, *, stat: bool = False) -> str:
         """Return the diff between two versions of a task's work, each as it would be merged into `onto`.
 
-        So changes that a rebase brought in are not shown. Before git 2.38 the two commits are compared directly.
+        That leaves out changes that a rebase brought in. Before git 2.38 the two commits are compared directly.
         """
         trees = [self._tree_merged(repository, onto, each) or each for each in (old, new)]
         flags = [*PLAIN_DIFF, *(["--stat"] if stat else [])]

@@ -26,7 +26,10 @@ def git_dir(repository: str) -> str:
 
 
 def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
-    """Return the commit of each named branch that exists, by name; None where only git can tell."""
+    """Return the commit of each named branch that exists, by name.
+
+    None when the refs are stored in a form that only git can read.
+    """
     if not os.path.isdir(f"{git_dir}/{HEADS}") or os.path.exists(f"{git_dir}/commondir"):
         return None  # its refs have another format, or are elsewhere
     try:
@@ -52,7 +55,7 @@ def followed(git_dir: str) -> str:
 def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
     """Return whether merged work may wait to land: the integration branch exists and differs from its target.
 
-    Without a `target`, compare it with the branch that `followed` returns. True where only git can tell.
+    Without a `target`, compare it with the branch that `followed` returns. True when that cannot be read without git.
     """
     target = target or followed(git_dir)
     tips = branches(git_dir, (integration, target)) if target else branches(git_dir, (integration,))
@@ -79,7 +82,10 @@ def rebased_branch(worktree: str) -> str:
 
 
 def head_commit(worktree: str) -> str | None:
-    """Return the commit of a linked worktree's HEAD; None when there is no worktree, or only git can tell."""
+    """Return the commit of a linked worktree's HEAD.
+
+    None when there is no worktree, or when its ref is stored in a form that only git can read.
+    """
     try:
         own = _worktree_entry(worktree)
     except (OSError, ValueError):
@@ -88,7 +94,10 @@ def head_commit(worktree: str) -> str | None:
 
 
 def commit_of_entry(own: str) -> str | None:
-    """Return the commit of HEAD in git's entry of a linked worktree; None when only git can tell."""
+    """Return the commit of HEAD in git's entry of a linked worktree.
+
+    None when its ref is stored in a form that only git can read.
+    """
     try:
         head = (_text_of_file(f"{own}/HEAD") or "").strip()
         if head.startswith("ref:"):

@@ -31,7 +31,7 @@ class GitRemotes:
     def push(self, repository: str, remote: str, branch: str, *, commit: str, old: str, limit: float) -> None:
         """Push a commit to a branch on the remote, if that branch is still at `old` (empty: if it does not exist).
 
-        Raise GitRefused when the push fails.
+        Raise GitRefused when the push fails. `limit` is in seconds.
         """
         ref = head_ref(branch)
         words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{commit}:{ref}"]
@@ -40,7 +40,7 @@ class GitRemotes:
             raise errors.GitRefused(what="git push", why=error_line(done))
 
     def fetch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
-        """Fetch a branch into a ref of fleet's own and return its commit; None when the remote does not answer."""
+        """Fetch a remote's branch into a ref of fleet's own and return its commit; None when that fails within `limit` seconds."""
         ref = remote_ref(remote, branch)
         quietly = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap="]
         words = ["fetch", *quietly, remote, f"+{head_ref(branch)}:{ref}"]

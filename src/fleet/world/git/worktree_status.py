@@ -70,7 +70,11 @@ class Ask(Protocol):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Status:
-    """The uncommitted and ignored files of a worktree, by their paths in it. A folder ignored as a whole ends with a slash."""
+    """The uncommitted and ignored files of a worktree, by their paths in it.
+
+    `changed` has (git's two status letters, path). `hidden` are edited files that index flags hide. An ignored folder ends
+    with a slash.
+    """
 
     # Each with the two letters of git's short status.
     changed: tuple[tuple[str, str], ...]

@@ -9,7 +9,11 @@ from fleet.world.home import paths
 
 
 def read(home: str, project: str, added_at: int) -> Allowed:
-    """Return the allowed commands of a project; nothing when the file is missing, unreadable, or of an earlier project of that name."""
+    """Return the commands that a person has allowed to the agents of a project.
+
+    `added_at` is when the project was registered. Nothing is allowed when the file is missing, unreadable, or of an earlier
+    project of that name.
+    """
     try:
         return read_strictly(home, project, added_at)
     except errors.BadSetting:
@@ -17,10 +21,9 @@ def read(home: str, project: str, added_at: int) -> Allowed:
 
 
 def read_strictly(home: str, project: str, added_at: int) -> Allowed:
-    """Return the allowed commands of a project; raise BadSetting when the file cannot be read, so that nobody
-    overwrites it.
+    """Return the allowed commands of a project as `read` does, but raise BadSetting when the file cannot be read.
 
-    A rule that is not a simple command, written by hand, is ignored.
+    For a caller that would otherwise overwrite the file. A rule that is not a simple command, written by hand, is ignored.
     """
     path = f"{home}/{paths.allowed(project)}"
     try:

@@ -38,13 +38,16 @@ def is_in_use(home: str) -> bool:
 
 
 def unsaved(home: str) -> HomeRecord:
-    """Return a new record for a home that has none, without writing it."""
+    """Return a new record for a home that has none, without writing it.
+
+    Its id is the one that older versions derived from the path.
+    """
     machine = Host().machine
     return HomeRecord(id=id_of_path(home), host=machine, machine=machine, path=os.path.realpath(home), database="")
 
 
 def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeRecord:
-    """Write a home's record if it has none, and the kind of its database (`database`); return the record.
+    """Write a home's record if it has none, and the kind of its database, and return the record.
 
     When two processes write at once, one wins, and both use its record. With `is_old`, a new record gets the id that
     older versions of fleet derived from the path.
@@ -101,7 +104,7 @@ def _link_new(home: str, name: str, record: HomeRecord) -> None:
 
 
 def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
-    """Change fields of a home's record under its gate, and return the new record."""
+    """Change these fields of a home's record while holding its gate, and return the new record."""
     with contextlib.ExitStack() as stack:
         gate = Gate(f"{home}/{paths.lock('home')}", home=home, clock=Clock(), host=Host())
         gate.take(wait=_WAIT)

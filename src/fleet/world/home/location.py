@@ -32,7 +32,7 @@ def directory_of_asker() -> str | None:
 def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
     """Return the path of the home, created if missing; raise HomeUnusable when it cannot be used.
 
-    `make` is False for an agent: if its home is missing, it was moved or deleted, and must not be created again.
+    Without `make`, a missing home is not created: an agent's home that is missing was moved or deleted.
     """
     if not make and not os.path.lexists(path):
         raise errors.HomeUnusable(path=path, why="it is not there")
@@ -63,7 +63,7 @@ def checkout_of(path: str) -> str | None:
 
 
 def worktree_at(path: str) -> tuple[str, str] | None:
-    """Return the project and task of the fleet worktree, of any home, that a path lies in; None when it lies in none."""
+    """Return (project, slug) of the fleet worktree that a path lies in, whatever its home; None when it lies in none."""
     head, found, tail = path.partition(_PROJECTS)
     while found:
         parts = tail.split("/", 3)

@@ -65,7 +65,7 @@ def merge_tree(project: str, dispatch: str) -> str:
 
 
 def warm_tree(project: str) -> str:
-    """Return the path of the prepared worktree in which a project's work is merged. No dispatch has the id `warm`."""
+    """Return the path of the prepared worktree in which a project's work is merged."""
     return f"projects/{project}/merges/warm"
 
 
@@ -125,7 +125,10 @@ def agent_environment(dispatch: str) -> str:
 
 
 def log(dispatch: str, about: str = "") -> str:
-    """Return the path of the file with an agent's screen output, or with the output of a command that ran for it (`about`)."""
+    """Return the path of the file with an agent's screen output.
+
+    With `about`, such as "verify", it is the output of a command that ran for the agent.
+    """
     return f"logs/{dispatch}.{about}.log" if about else f"logs/{dispatch}.log"
 
 
@@ -155,12 +158,12 @@ def trust(project: str) -> str:
 
 
 def lock_folders(project: str) -> tuple[str, ...]:
-    """Return the paths of the folders that hold the lock files (gates) of a project and of its tasks."""
+    """Return the paths of the folders with the lock files of a project's and its tasks' gates."""
     return (project_folder(project, ".locks"), f"locks/{work_gate_name(project, '')}".rstrip("/"))
 
 
 def work_gate_name(project: str, slug: str) -> str:
-    """Return the name of the gate of a task's work."""
+    """Return the name of the gate that is a task's work lock."""
     return f"work-{project}/{slug}"
 
 

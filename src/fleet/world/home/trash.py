@@ -26,7 +26,7 @@ def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> Non
 
 
 def put_back(world: World, tree: str, folder: str) -> bool:
-    """Move everything in a folder of the trash back into the worktree, unless a newer file has its path.
+    """Move everything in a folder of the trash back into the worktree, except what has a newer file at its place.
 
     Return whether everything was moved. Safe to repeat.
     """
@@ -79,7 +79,7 @@ def _free_path(path: str) -> str:
 
 
 def _merge_back(path: str, tree: str) -> None:
-    """Move the content of a folder into another one, except what exists there; remove folders that are empty then."""
+    """Move the content of a folder into another one, except what exists there; remove folders that become empty."""
     for name in os.listdir(path):
         here, there = f"{path}/{name}", f"{tree}/{name}"
         if not os.path.lexists(there):

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 def trusted_values(home: str, project: str, repository: str) -> dict[str, Any]:
-    """Return the trusted settings of a repository; empty when none are recorded for this project and path."""
+    """Return the values that a person has trusted in a repository's settings, by name.
+
+    {} when none are recorded for this project and path.
+    """
     try:
         with open(f"{home}/{paths.trust(project)}", encoding="utf-8") as file:
             import json

@@ -40,7 +40,7 @@ _SIGKILL = 9
 def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> list[str] | None:
     """Return the files that an agent changed in its task's worktree and did not commit; None when git fails.
 
-    Ignored files do not count, nor files that were changed before anybody worked there. Runs `git status` once.
+    Ignored files do not count; nor do files that git called changed before anybody worked there. Runs `git status` once.
     """
     files = _files_of_git(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     if files is None:
@@ -126,7 +126,7 @@ def _git_output(words: list[str], common: str) -> str | None:
 
 
 def _read_all(reader: int, until: float) -> bytes | None:
-    """Read a pipe to its end; None when the time `until` passes before that."""
+    """Return what a pipe contains up to its end; None when the end does not come before the monotonic time `until`."""
     import select  # noqa: PLC0415 - where git has to be asked after all
 
     waiting = select.poll()

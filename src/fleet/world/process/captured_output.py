@@ -19,7 +19,11 @@ _FILE = 0o600
 
 
 class Recording:
-    """The recorded output of one program. With a path, the beginning is written to that file as it comes, the end on closing."""
+    """The recorded output of one program.
+
+    With a path, it is written to that file: the beginning as it comes, the end when the recording is closed. `head` and
+    `tail` are how many bytes of each are kept.
+    """
 
     def __init__(self, path: str = "", *, head: int = HEAD, tail: int = TAIL) -> None:
         self.path = path

@@ -31,7 +31,10 @@ _TERMINALS = frozenset({"tmux: server", "screen", "zellij", *_WINDOWS.split()})
 
 
 class Census:
-    """All processes at one moment. Take it after an agent's death is proven, because an earlier one may miss a child."""
+    """All processes of this machine at one moment.
+
+    To decide about a dispatch, take it after the agent's death is proven: an earlier census may lack a child of the agent.
+    """
 
     def __init__(self, *, host: str, boot: str, home: bytes, kernel: Kernel = ps) -> None:
         self._kernel = kernel
@@ -121,12 +124,15 @@ class Census:
         return sorted(found, key=lambda pid: -len(self._ancestors(pid)))
 
     def stopped_in(self, root: Identity) -> list[int]:
-        """Return the stopped processes among a process and its descendants, deepest last; empty when it is not alive."""
+        """Return the stopped processes among a process and its descendants, deepest last; [] when the process is not alive."""
         family = reversed(self.with_descendants([root.pid])) if self.has(root) else ()
         return [pid for pid in family if self.entries[pid].stopped]
 
     def newest_below(self, root: Identity) -> int | None:
-        """Return the pid at the end of the chain of newest children of a process; None when it has no child."""
+        """Return the pid reached by going from a process to its newest child, then to that one's, and so on.
+
+        None without a child.
+        """
         pid = root.pid if self.has(root) else None
         seen: set[int] = set()
         while pid is not None and pid not in seen and (below := self._below.get(pid)):
@@ -170,7 +176,10 @@ class Census:
         return found, closed
 
     def _reapers(self, server: Identity | None) -> set[int]:
-        """Return the pids that inherit the children of a dead agent: process 1, this user's systemd, and the parents of the tmux server."""
+        """Return the pids of the processes that inherit the children of a dead agent.
+
+        These are process 1, this user's systemd, and the ancestors of the tmux server.
+        """
         managers = {pid for pid in self.entries if self._kernel.program(pid) == _USER_MANAGER}
         above = (
             {entry.pid for entry in self._ancestors(server.pid)} if server is not None and self.has(server) else set()
@@ -178,12 +187,11 @@ class Census:
         return {_FIRST} | managers | above
 
     def _is_a_persons(self, entry: Entry, since: int, reapers: set[int], *, are_known: bool) -> bool:
-        """Return whether a person started a process: a login, a terminal window, or a program older than the agent is its
-        ancestor.
+        """Return whether a person started a process: its ancestor is a login, a terminal window, or older than the agent.
 
-        `reapers` are the processes that inherit orphans, such as process 1: one of them as a parent proves nothing. A
-        terminal proves nothing either: an agent can give one to its children. Once the tmux server is gone, not all
-        reapers are known; then an older parent counts only within the same session.
+        `reapers` are the processes that inherit orphans, such as process 1: as an ancestor they prove nothing. That a
+        process has a terminal proves nothing either, because an agent can give one to its children. Once the tmux server is
+        gone, not all reapers are known; then an older parent counts only within the same session.
         """
         below = entry
         for each in (entry, *self._ancestors(entry.pid)):

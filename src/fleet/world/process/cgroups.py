@@ -59,7 +59,10 @@ class Cgroups:
         return f"{manager}/{SLICE}/{name}{_SCOPE}" if manager is not None else None
 
     def all_of_home(self, near: int) -> list[str]:
-        """Return the paths of the control groups of this home's agents: those beside the group of the process `near`, and the scopes."""
+        """Return the paths of the control groups of this home's agents.
+
+        These are the groups beside the one that the process `near` is in, and the systemd scopes.
+        """
         manager = self._manager()
         folders = {self._parent_near(near), f"{manager}/{SLICE}" if manager is not None else None} - {None}
         found = [path for folder in folders for path in glob.glob(f"{folder}/fleet-{self._home_id}-*")]
@@ -129,9 +132,9 @@ class Cgroups:
     def outside(self, words: Sequence[str], *, must: bool = False) -> list[str]:
         """Return the command that starts a program (`words`) outside the agent's control group.
 
-        The words are unchanged when this process is in no agent's group. Otherwise the program moves to the group
-        around the agent's, or to a new scope through systemd. With `must`, it does not start when it cannot leave the
-        group.
+        The words are unchanged when this process is in no agent's group. Otherwise the program moves to the group around
+        the agent's, or to a new scope through systemd. With `must`, the program is not started when it cannot leave the
+        agent's group.
         """
         group = self._group_of("self")
         found = _OURS.fullmatch(group) if group else None
@@ -174,7 +177,7 @@ class Cgroups:
         return next((line.removeprefix("0::") for line in lines if line.startswith("0::/")), "")
 
     def _folder(self, group: str) -> str | None:
-        """Return the path of a control group, from the kernel's name of it; None where it is not mounted."""
+        """Return the path of a control group, from the kernel's name for it; None where the group is not mounted."""
         top, mount = self._mount()
         if not mount or not f"{group}/".startswith(f"{top.rstrip('/')}/"):
             return None

@@ -53,7 +53,10 @@ class Child:
         return self._process.pid
 
     def look(self) -> Ended | None:
-        """Return how the child ended; None while it runs. After its time limit the child is sent SIGTERM, later SIGKILL."""
+        """Return how the child ended; None while it runs.
+
+        Once its time limit is over, a call sends it SIGTERM, and a later one SIGKILL.
+        """
         if self._is_over():
             return self._reaped()
         now = monotonic()
@@ -65,7 +68,7 @@ class Child:
         return None
 
     def wait(self, seconds: float) -> None:
-        """Wait until the child exits, for at most this many seconds; for all of them where the kernel has no pidfds."""
+        """Wait until the child exits, for at most this many seconds. Where the kernel has no pidfds, always wait that long."""
         handle = handle_of(self._process.pid)
         if handle is None:
             sleep(seconds)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Kernel(Protocol):
-    """The functions of the module `ps`, which documents them."""
+    """What fleet asks the kernel about processes: the functions of the module `ps`, whose docstrings describe them."""
 
     def own_pid(self) -> int: ...
     def status(self, pid: int) -> Status | None: ...

@@ -54,7 +54,7 @@ class PidNamespaces:
         self._lock.give()
 
     def is_used(self, boot: str) -> bool:
-        """Return whether a process that uses the home is alive in a namespace, or may be.
+        """Return whether a process of a pid namespace may be alive and use the home.
 
         `boot` is the id of the namespace, as `Host.boot` returns it.
         """
@@ -70,8 +70,8 @@ class PidNamespaces:
     def sees_everyone(self) -> bool:
         """Return whether every process that may use this home is visible here.
 
-        In the machine's first namespace: yes, unless /proc hides processes. In another one: only if every other
-        namespace that has used this home is proven gone, which the first one never is.
+        In the machine's first namespace: yes, unless /proc hides processes. In another one: only if every other namespace
+        that has used this home is proven gone; the first one never is.
         """
         if not self._boot or not shows_everyone():
             return False
@@ -90,7 +90,8 @@ class PidNamespaces:
     def _is_over(self, name: str) -> bool:
         """Return whether the namespace with this record (`name`) is gone.
 
-        One of this boot may exist although it does not use the home; one of another boot is gone when it does not.
+        A namespace of this boot may exist without using the home; one of an earlier boot that does not use the home is
+        gone.
         """
         this_boot = name.partition(".")[0] == self._boot
         return self.is_gone(name) if this_boot else not self.is_used(name)
@@ -149,8 +150,8 @@ def _is_own_view() -> bool:
 def is_gone(namespace: str, socket: str) -> bool:
     """Return whether no process of another namespace (`namespace`) can be seen or reached from here.
 
-    None is visible in /proc, and on the home's socket only a process of our own namespace listens, or none. From inside
-    a sandbox other processes cannot be seen, but their tmux server can be reached through its socket.
+    That is so when /proc shows none, and nobody listens on the home's tmux `socket` but a process of our own namespace.
+    From inside a sandbox other processes cannot be seen, but their tmux server can be reached through its socket.
     """
     wanted = namespace or _FIRST
     if any(_namespace_of(name) == wanted for name in os.listdir("/proc") if name.isdigit()):

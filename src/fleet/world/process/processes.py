@@ -87,7 +87,7 @@ class Processes:
     def exit_descriptor(self, who: Identity) -> int | None:
         """Return a descriptor that becomes readable when this exact process exits.
 
-        None where the kernel has no pidfds, or when the process is not proven alive. The caller closes it.
+        None where the kernel has no pidfds, or when the process is not proven alive. The caller closes the descriptor.
         """
         try:
             descriptor = self._kernel.handle_of(who.pid)
@@ -153,8 +153,7 @@ class Processes:
         return [each for each in reversed(found) if each is not None]
 
     def inside_sandbox(self, outer: Identity) -> Identity:
-        """Return the program in bubblewrap's sandbox, given bubblewrap's process; that process when nothing runs
-        inside.
+        """Return the program that runs in bubblewrap's sandbox, given bubblewrap's process; `outer` itself when none runs there.
 
         Bubblewrap has one child, the first process of the sandbox, which starts the program as its first child.
         """
@@ -173,7 +172,8 @@ class Processes:
     def families(self, roots: Iterable[Identity]) -> list[Identity]:
         """Return these processes and all their descendants, deepest first, without this process.
 
-        Every process is identified before its parent is read, so that a reused pid is not mistaken for another process.
+        All processes are identified before their parents are read, so that a process which has got a reused pid meanwhile
+        is not taken for another.
         """
         before, below = {who.pid: who for who in self._others()}, self._children()
         found = dict.fromkeys(root for root in roots if before.get(root.pid) == root)
@@ -237,7 +237,7 @@ class Processes:
         return found
 
     def _carrying(self, entry: str) -> list[Identity]:
-        """Return this user's living processes whose environment has this entry and names this home."""
+        """Return this user's living processes whose environment has this entry (NAME=VALUE) and names this home."""
         both = {entry.encode(), self._home}
         return [
             who for who in self._others() if both <= self._kernel.environment(who.pid) and self.life(who) == "alive"

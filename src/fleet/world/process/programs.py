@@ -103,8 +103,9 @@ class Programs:
     ) -> Done:
         """Run a program to its end, with a time limit in seconds, and return its result.
 
-        `given` is its standard input; `meanwhile` is called while it runs. With `exact`, bytes that are not UTF-8 are
-        kept; else they become replacement characters.
+        `given` is its standard input; `meanwhile` is called while it runs. With `exact`, bytes that are not UTF-8 are kept;
+        else they become replacement characters. `effect` names the run in the funnel; `lock` is the descriptor of an effect
+        lock that the program inherits.
         """
         stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
 
@@ -168,7 +169,7 @@ class Programs:
     def begin(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> Child:
         """Start a program with pipes to its three streams; the caller reads them and waits for its end.
 
-        The program's environment keeps the secrets with which it may speak for the agent.
+        The program keeps the secrets in its environment, with which it may speak for the agent.
         """
 
         def act() -> Child:
@@ -179,7 +180,7 @@ class Programs:
         return self.funnel.through(effect, act)
 
     def leave(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
-        """Start a program in the background: nobody waits for it, and it has no terminal."""
+        """Start a program in the background: this process does not wait for it, and it has no terminal."""
         nowhere = subprocess.DEVNULL
 
         def act() -> None:
@@ -251,7 +252,10 @@ def _start_program(
 
 
 def _split_off_variables(words: Sequence[str]) -> tuple[Sequence[str], dict[str, str]]:
-    """Return the words after `/usr/bin/env NAME=VALUE …`, and these variables, so that no extra process is needed."""
+    """Split `/usr/bin/env NAME=VALUE … WORDS` into WORDS and the variables, so that no process for env is needed.
+
+    Other words are returned as they are, with {}.
+    """
     if words[0] != ENV:
         return words, {}
     first = next(number for number, word in enumerate(words) if number and "=" not in word)
@@ -318,7 +322,10 @@ def _close_pipes(child: Child) -> None:
 
 
 def _text(said: bytes | None, errors: str) -> str:
-    """Return the output of a program as text, with its carriage returns. `errors` says how bytes that are not UTF-8 are decoded."""
+    """Return the output of a program as text; "" for None. Carriage returns are kept.
+
+    `errors` says how bytes that are not UTF-8 are decoded.
+    """
     return (said or b"").decode("utf-8", errors)
 
 

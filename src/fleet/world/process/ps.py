@@ -95,8 +95,8 @@ def own_pid() -> int:
 def deliver(pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
     """Send a signal to a pid if `is_meant` confirms that it is still the pid of the right process.
 
-    `is_meant` is called when the signal can no longer reach another process (where the kernel has pidfds). Return
-    whether the signal was sent.
+    Where the kernel has pidfds, `is_meant` is called when the signal cannot reach another process any more. Return whether
+    the signal was sent.
     """
     try:
         handle = handle_of(pid)
@@ -146,7 +146,7 @@ def everyone() -> list[Entry]:
 
 
 def is_seen(pid: int, start: str) -> bool:
-    """Return whether a process with this pid and start time exists, or may exist, in this pid namespace or one inside it."""
+    """Return whether a process with this pid and start time may exist in this pid namespace or in one inside it."""
     try:
         found = status(pid)
     except Unreadable:
@@ -226,7 +226,10 @@ def is_own(pid: int) -> bool:
 
 
 def works_in(pid: int, folder: str) -> bool | None:
-    """Return whether a process has its current directory below a folder, or a file open there for writing; None when not permitted to look."""
+    """Return whether a process has its current directory below a folder, or a file open there for writing.
+
+    None when this user is not permitted to look.
+    """
     top = f"{os.path.realpath(folder)}/"
     place = _directory_of_process(pid)
     if place is None:
@@ -255,7 +258,7 @@ def _open_flags(pid: int, name: str) -> int:
 
 
 def holders(path: str) -> list[int] | None:
-    """Return the pids that have a file open, as far as this user may look; None when unknown.
+    """Return the pids that have a file open, as far as this user may look; None where the system cannot tell.
 
     Files are compared by inode, because their paths differ between mount namespaces.
     """
@@ -271,7 +274,7 @@ def holders(path: str) -> list[int] | None:
 def inheritors(path: str) -> list[int]:
     """Return the pids that hold the lock of a file, through a descriptor that they locked or inherited.
 
-    A process that only has the file open does not count. Empty where the kernel does not tell.
+    A process that only has the file open does not count. [] where the kernel does not tell.
     """
     if _library is not None:
         return []
@@ -298,8 +301,8 @@ def _is_locked(pid: int, name: str) -> bool:
 def running(program: str, *near: str) -> list[int] | None:
     """Return the pids of a program's processes that may have to do with one of the folders `near`.
 
-    These processes work below a folder or name it in their arguments, or nobody can see whether they do. None where the
-    system cannot list them.
+    These processes work below a folder or name it in their arguments, or nobody can see whether they do. `program` is the
+    short name. None where the system cannot list processes.
     """
     if _library is not None:
         return None
@@ -375,7 +378,10 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
 
 
 def _stat_fields(pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat after the program's name; None when no process has the pid; raise Unreadable when hidden."""
+    """Return the fields of /proc/PID/stat after the program's name; None when no process has the pid.
+
+    Raise Unreadable when /proc hides the process.
+    """
     try:
         # Not a file object, which makes three times as many calls of the system: there are hundreds of processes.
         handle = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)

@@ -86,7 +86,8 @@ class Scopes:
     def outside(self, words: Sequence[str], *, group: str, unit: str, must: bool) -> list[str]:
         """Return the command that starts a program in a new scope, outside the agent's group.
 
-        With `must`, the program does not start when it cannot leave the group.
+        `group` is the agent's group, `unit` the name of the new scope. With `must`, the program is not started when it
+        cannot leave the group.
         """
         own = f"{self._places.proc}/self/cgroup"
         runtime = self._places.runtime

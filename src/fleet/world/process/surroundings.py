@@ -82,23 +82,22 @@ def directory() -> str | None:
 
 
 def enter(other: Surroundings) -> None:
-    """Let the functions of this module describe another process, to this thread only, until `leave` is called.
+    """Let the functions of this module answer about another process, for this thread only, until `leave` is called.
 
-    The daemon works for the process that sent it a request.
+    The daemon calls this for the process that sent a request.
     """
     _ASKERS[get_ident()] = other
 
 
 def leave() -> None:
-    """Let the functions of this module describe this process again, to this thread."""
+    """Let the functions of this module answer about this process again, for this thread."""
     _ASKERS.pop(get_ident(), None)
 
 
 def marks_above(home: str) -> list[str]:
-    """Return the dispatches (and jobs as `job ID`) of this home in the environments of the caller's parents, nearest
-    first.
+    """Return which dispatches of this home have started the caller, by its parents' environments; the nearest first.
 
-    For a caller through the daemon, its own environment counts too.
+    Each is a dispatch id, or `job ID` for a job. For a caller through the daemon, its own environment counts too.
     """
     other = asker()
     if other is not None:

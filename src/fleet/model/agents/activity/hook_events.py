@@ -32,15 +32,19 @@ _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversa
 
 
 def is_continued(failed_turns: int) -> bool:
-    """Return whether fleet tells an agent to go on after this many failed turns in a row: after 1 to MOST_FAILED_TURNS, not after more."""
+    """Return whether fleet tells an agent to go on after this many failed turns in a row.
+
+    True for 1 to MOST_FAILED_TURNS; after more, a person has to look at the agent.
+    """
     return 0 < failed_turns <= MOST_FAILED_TURNS
 
 
 class HookReport:
     """What one call of a hook reports about an agent: its state, the result of its turn, and facts such as its tokens.
 
-    Times have the kernel's precision. A report with `yields` does not replace a state that was reported at the same
-    time.
+    `at` is when the hook was called, in milliseconds, as precise as the kernel's clock. `state` None leaves the agent's
+    state as it is; `turn` '' says nothing of a turn. With `yields`, the report does not replace a state that was reported
+    at the same time.
     """
 
     __slots__ = ("at", "detail", "facts", "state", "turn", "yields")
@@ -78,7 +82,7 @@ def agent_after_report(known: LivingAgent, report: HookReport) -> LivingAgent | 
 
 
 def _state_changes(known: LivingAgent, report: HookReport) -> dict[str, object]:
-    """Return the fields of the agent's record that the report's state and turn change."""
+    """Return the fields of the agent's record that change because of the report's state and turn, with their new values."""
     changes: dict[str, object] = {"compacting": int(report.state == "compacting")}
     if (known.state, known.detail) != (report.state, report.detail):
         changes.update(state=report.state, detail=report.detail, state_at=report.at)

@@ -12,7 +12,10 @@ _NOON = 12
 
 
 def reset_time(text: str, now: int) -> int | None:
-    """Return the reset time in milliseconds, local unless the text says UTC or GMT; None when the text has no time."""
+    """Return the time in milliseconds at which a limit is reset, as an engine's text says; None when the text has no time.
+
+    The text's time is local unless it says UTC or GMT.
+    """
     low = text.lower()
     mark = next((word for word in _MARKS if word in low), None)
     if mark is None:
@@ -37,7 +40,10 @@ def _month_and_day(words: list[str]) -> tuple[int, int] | None:
 
 
 def _time_words(words: list[str]) -> list[str]:
-    """Return the words with "3:05 pm" joined into one word."""
+    """Return the words with a time and its "am" or "pm" joined: "3:05" and "pm" also as "3:05pm".
+
+    The word "pm" itself stays in the list.
+    """
     return [f"{word}{after}" if after in {"am", "pm"} else word for word, after in zip(words, [*words[1:], ""])]  # noqa: B905
 
 
@@ -69,6 +75,9 @@ def _next_moment(
 
 
 def _days_since_1970(year: int, month: int, date: int) -> int:
-    """Return the days since 1970, counting years from March; loading the calendar module would take too long."""
+    """Return how many days lie between 1970-01-01 and a date.
+
+    Years are counted from March. The calendar module is not used, because loading it would take too long.
+    """
     years, months = (year, month - 3) if month > 2 else (year - 1, month + 9)  # noqa: PLR2004
     return years * 365 + years // 4 - years // 100 + years // 400 + (153 * months + 2) // 5 + date - 1 - 719_468

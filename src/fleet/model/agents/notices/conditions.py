@@ -25,7 +25,11 @@ _HANDOFFS, _HOOK = "handoffs", "hook"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A situation that exists now, such as a blocked task. `subject` identifies it and stays the same while it lasts."""
+    """A situation that exists now and that a person is notified about, such as a blocked task.
+
+    `subject` identifies it and stays the same while it lasts. `since` is in milliseconds. `home` is the home of its agent,
+    '' when any home may report it.
+    """
 
     subject: str
     kind: NoticeKind
@@ -53,11 +57,10 @@ class Changes:
 def changes(
     holding: Sequence[Condition], known: Iterable[Notice], *, home: str, unsure: frozenset[str] = frozenset()
 ) -> Changes:
-    """Compare the conditions that hold now with the recorded notices; return which conditions have begun and which have
-    ended.
+    """Compare the conditions that hold now with the recorded notices; return which have begun and which have ended.
 
-    A notice is left as it is when it belongs to an agent of another home, or to an agent whose state is unknown now
-    (`unsure`).
+    A notice is left as it is when it belongs to an agent of another home, or to an agent whose state is unknown now (its id
+    is in `unsure`).
     """
     now, before = {each.subject for each in holding}, {each.subject: each for each in known}
     over = [
@@ -79,7 +82,7 @@ def _is_in_doubt(notice: Notice, unsure: frozenset[str]) -> bool:
 def is_news(condition: Condition, now: int) -> bool:
     """Return whether to notify a person about a condition that is seen for the first time.
 
-    True if somebody waits for the person ("needs you"); for any other kind only if it began within the last day.
+    True if somebody waits for the person ("needs you"). A condition of another kind has to have begun within the last day.
     """
     return condition.kind in TOLD_AGAIN or now - condition.since <= NEWS
 

@@ -11,7 +11,9 @@ _LONGEST = 400
 
 
 def notification(title: str, body: str, *, terminal: str = "") -> bytes:
-    """Return the bell and the escape sequence of a notification, for the terminal program of this name.
+    """Return the bytes that ring a terminal's bell and show a notification.
+
+    `terminal` names the terminal program, '' when unknown: programs understand different sequences.
 
     Characters that could end the sequence are removed from the title and the body.
     """

@@ -29,12 +29,12 @@ _FIRST_WAIT, LONGEST_WAIT = 30 * SECOND, 10 * MINUTE
 
 
 def after_lost_sender(kind: NoticeKind) -> NoticeState:
-    """Return the new state of a notice whose sender died while sending: due again, or unsure if it is sent only once."""
+    """Return the new state of a notice whose sender died while sending it: due again, or unsure for a kind that is sent only once."""
     return tables.step(STEPS, "sending", LOSE if kind in TOLD_AGAIN else DOUBT)
 
 
 def after_refusal(attempts: int) -> NoticeState:
-    """Return the new state of a notice that no channel could send: due again, or failed after too many attempts."""
+    """Return the new state of a notice that no channel could send: due again, or failed when `attempts` are too many."""
     return tables.step(STEPS, "sending", REFUSED if attempts < MOST_ATTEMPTS else GIVE_UP)
 
 

@@ -41,7 +41,7 @@ class Kind:
             yield self.fault(node, name, advice)
 
     def remarks(self, _node: Node, _name: str) -> Iterator[Fault]:
-        """Yield what is wrong inside a value of this kind; only those who use the value refuse it."""
+        """Yield the faults inside a value of this kind that do not keep the rest of the document from being used."""
         return iter(())
 
     def fault(self, node: Node, name: str, advice: str) -> Fault:

@@ -66,9 +66,10 @@ def ask(words: list[str]) -> tuple[dict[str, Any], str | None]:
 
 
 def _result(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the command's result from the daemon's answer.
+    """Return the command's result from the daemon's answer: `code` (exit code), `out` and `err` (what to print).
 
-    A refusal of the speaker becomes an exit code and an error text.
+    An error by which the daemon refuses the speaker becomes such a result, with the error's text in `err`. {} when the
+    answer has no result: this process runs the command itself then.
     """
     error = answer.get("error") or {}
     if error.get("name") in _REFUSALS:

@@ -42,7 +42,11 @@ class Option:
         self.into = into
 
     def read(self, given: str | None) -> str | int | None:
-        """Return the option's value from the given word; None when click has to handle it, such as a wrong choice."""
+        """Return the value of this option for the word that was given on the command line: a text, or a number for a count.
+
+        None when the hot path cannot use the word (None: no word was given; a wrong choice; not a count): click parses
+        the command then.
+        """
         if given is None or (self.choices and given not in self.choices):
             return None
         if not self.is_count:
@@ -188,7 +192,10 @@ def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str])
 
 
 def _has_one_project(values: Values) -> bool:
-    """Split a task given as PROJECT/SLUG into project and slug. Returns False when -p names another project."""
+    """Whether the command names only one project: -p and a task given as PROJECT/SLUG agree, or one of them is missing.
+
+    A task given as PROJECT/SLUG is split: `values` is changed in place, to `project` and `slug`.
+    """
     named, _, slug = values.get("slug", "").partition("/")
     if not named or not slug or "/" in slug:
         return True

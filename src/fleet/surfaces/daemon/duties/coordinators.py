@@ -52,7 +52,7 @@ class Coordinators(Duty):
         return lines
 
     def _seconds_to_next(self, fleet: Fleet) -> float:
-        """Return the seconds until the next round: few at first, then more, while a seat is not taken yet.
+        """Return the seconds until the next round. While a seat is not taken yet, they are few at first, then more.
 
         The daemon that held the seat may be about to exit, or another process may hold the gate for a moment.
         """

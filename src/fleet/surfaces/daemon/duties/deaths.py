@@ -56,7 +56,7 @@ class Deaths(Duty):
     def run(self, fleet: Fleet) -> list[str]:
         """Settle every agent that has died, and watch those alive.
 
-        Returns a line for the daemon's log about each agent that was settled, or not at the first try.
+        Returns a line for the daemon's log about each agent that was settled, or whose first try failed.
         """
         dead, alive, others, awaited = fleet.sessions.deaths()
         self._later = {ident: later for ident, later in self._later.items() if ident in dead}
@@ -69,8 +69,8 @@ class Deaths(Duty):
     def _seconds_to_next(self, fleet: Fleet, alive: list[Identity], others: int) -> float | None:
         """Watch the processes `alive`, and return the seconds until the next check; None without agents.
 
-        They are few while an agent waits for another try, or while the kernel does not report the exit of every agent.
-        `others` is the number of agents that are not dead, also of those whose process is unknown.
+        It is a short time while an agent waits for another try, or while the kernel does not report the exit of every
+        agent. `others` is the number of agents that are not dead, also of those whose process is unknown.
         """
         are_told = self._exits is not None and self._exits.watch(fleet.world.processes, alive)
         if self._later or (others and not (are_told and len(alive) == others)):

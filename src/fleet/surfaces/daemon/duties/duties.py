@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class NewestOperation(Duty):
-    """Duty that tells the other duties of operations that other processes committed. It reads one number each round."""
+    """Duty that tells the other duties when another process has committed an operation. It reads one number each round."""
 
     name = "changes"
     every = 1.0
@@ -76,7 +76,7 @@ class Duties:
     def _tick_for(self, held: dict[str, str]) -> None:
         """Start a duty that ticks for each coordinator in `held` (dispatch ids by project) that has none.
 
-        A duty whose coordinator has ended ends by itself.
+        Such a duty ends by itself when its coordinator has ended.
         """
         with self._lock:
             self._rounds = [each for each in self._rounds if not each.is_over]

@@ -35,7 +35,11 @@ class NotNow(Exception):
 
 
 class Duty:
-    """One thing that the daemon does regularly, in rounds."""
+    """One thing that the daemon does regularly, in rounds.
+
+    `every` and `apart` are as in Schedule; `delay` is in seconds before the first round. `on_change`: operations wake it.
+    `keeps_open`: the home stays open between rounds.
+    """
 
     name = ""
     # Seconds between rounds when nothing changes; None: only news begins a round.
@@ -163,7 +167,7 @@ class Rounds:
         return False
 
     def _run_once(self) -> None:
-        """Run one round: log what it did, record its end or its error. Raises only DutyOver."""
+        """Run one round, log what it did, and record its end or its error. Raises nothing but DutyOver."""
         error: str | None = None
         try:
             for line in self._run_duty():

@@ -26,7 +26,7 @@ class Exits:
         self._wake, self._waker = -1, -1
 
     def watch(self, processes: Processes, whom: Iterable[Identity]) -> bool:
-        """Watch exactly these processes. Returns whether the kernel will report the exit of every one of them."""
+        """Watch these processes and no others. Returns whether the kernel will report the exit of every one of them."""
         wanted = list(whom)
         with self._lock:
             for who in [each for each in self._watched if each not in wanted]:
@@ -70,7 +70,7 @@ class Exits:
         self._thread.start()
 
     def _wait(self) -> None:
-        """Wait for exits, forget the processes that have exited, and call `tell`. Runs in the thread until `end`."""
+        """Wait for exits, stop watching the processes that have exited, and call `tell`. Runs in the thread until `end`."""
         while True:
             ready = [descriptor for descriptor, _event in self._poll.poll()]
             if self._wake in ready and b"e" in os.read(self._wake, 4096):

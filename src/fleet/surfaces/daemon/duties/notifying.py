@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Notifying(Duty):
     """Duty that sends due notices.
 
-    Changes begin a round; what only an agent's screen shows is noticed at the interval.
+    A committed operation begins a round. What only an agent's screen shows is noticed when the interval is over.
     """
 
     name = "notify"

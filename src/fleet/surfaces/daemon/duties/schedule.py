@@ -18,8 +18,9 @@ def wait_after_failures(failures: int) -> float:
 class Schedule:
     """When a duty last ran, when its next round begins, and how often it failed.
 
-    Times are seconds of a monotonic clock. `every` is the time between rounds without news; None: only news begins a
-    round. `apart` is the least time between two rounds. The first round begins at `begins`.
+    Times are seconds of a monotonic clock. `every` is the time between rounds without news; None: only news begins a round.
+    `apart` is the least time between two rounds. `is_urgent` news does not wait for that. The first round begins at
+    `begins`.
     """
 
     every: float | None

@@ -85,7 +85,7 @@ class Changes:
             self._changed.notify()
 
     def subscribe(self, connection: Connection, number: object, after: int) -> None:
-        """Push every operation after number `after` to the connection, as pushes of request `number`."""
+        """Push every operation after number `after` to the connection, as pushes that carry `number`, the id of its request."""
         with self._changed:
             self._subscribers.append(Subscriber(connection, number, after))
         if not connection.is_open:  # it was closed meanwhile
@@ -131,7 +131,7 @@ class Changes:
     def _serve(self, rows: Rows, subscriber: Subscriber) -> None:
         """Push to one subscriber the operations that it lacks, page by page, as long as it reads them.
 
-        Push `gap` instead when some of them were rotated away.
+        When some of them were rotated away, push `gap` instead, with the newest number.
         """
         first = q.first_operation(rows).seq
         if subscriber.after + 1 < first:

@@ -82,7 +82,7 @@ class Connection:
 
     @property
     def has_room(self) -> bool:
-        """Whether another request of this client may be worked on."""
+        """Whether another request of this client may be begun: fewer than 64 are at work."""
         return self.at_work < MOST_AT_ONCE
 
     def put(self, document: Json) -> None:
@@ -119,12 +119,12 @@ class Connection:
 
     @property
     def is_behind(self) -> bool:
-        """Whether pushes should wait: too many bytes are unsent, or the connection is closed."""
+        """Whether pushes to the client should wait, because too many bytes are unsent or the connection is closed."""
         return not self.is_open or len(self._outgoing) > BEHIND
 
     @property
     def held(self) -> int:
-        """How many bytes the daemon holds for the client: of lines that are not complete, and unsent ones."""
+        """How many bytes the daemon holds for the client: of lines that are not complete, and of answers that are not sent."""
         return len(self._incoming) + len(self._outgoing)
 
     @property

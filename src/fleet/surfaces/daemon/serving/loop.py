@@ -89,7 +89,7 @@ class Loop:
             self._selector.register(listener.open(), selectors.EVENT_READ, listener)
 
     def wake(self, connection: Connection | None = None) -> None:
-        """Wake the loop; with a connection, because it has something to send or its requests are done.
+        """Wake the loop. With a connection, the loop sends what waits on it and reads its further requests.
 
         Any thread may call it.
         """
@@ -153,7 +153,7 @@ class Loop:
     def _handle(self, of: Listener | Connection | None, events: int) -> None:
         """Handle one event: a wake-up when `of` is None, a connection to serve, or clients of a listener to accept.
 
-        An unexpected error costs the connection that it is of, and nobody else.
+        An unexpected error closes the connection that it is about, and affects no other.
         """
         try:
             if of is None:
@@ -172,7 +172,7 @@ class Loop:
             self._close(of)
 
     def _accept_all(self, listening: socket.socket, *, is_for_agents: bool) -> None:
-        """Accept up to 64 waiting clients, so that requests of others do not wait for them."""
+        """Accept waiting clients, at most 64 at once, so that the requests of others do not wait for long."""
         for _ in range(_AT_ONCE):
             try:
                 sock, _ = listening.accept()
@@ -186,7 +186,7 @@ class Loop:
             self._accept(sock, is_for_agents=is_for_agents)
 
     def _refuse_one(self, listening: socket.socket) -> None:
-        """Accept and close one waiting client by means of the spare descriptor, because no other descriptor is free.
+        """Accept one waiting client and close it. For that the spare descriptor is given up, because no other one is free.
 
         Otherwise the selector would report that client again and again.
         """
@@ -265,7 +265,7 @@ class Loop:
             self._bound_agents()
 
     def _bound_agents(self) -> None:
-        """Close connections of the agents' socket until all that is held for them is within the bound.
+        """Close connections of the agents' socket until the daemon holds no more than MOST_HELD bytes for them.
 
         The one that has neither begun nor completed a line nor read anything for the longest time goes first.
         """
@@ -353,7 +353,7 @@ class Loop:
         self._log("listens again", path=listener.path)
 
     def _log_lasting(self, event: str, of: object, *, why: str, **facts: object) -> None:
-        """Log a condition that may last for long: once, until its reason changes or `_lasting` forgets it."""
+        """Log a condition that may last for long: only once, until its reason changes or it is removed from `_lasting`."""
         if self._lasting.get(of) != why:
             self._lasting[of] = why
             self._log(event, why=why, **facts)
@@ -366,7 +366,7 @@ def _most_agents() -> int:
 
 
 def _opened_spare() -> int:
-    """Return a descriptor that is of no use; -1 when none is left."""
+    """Return an open descriptor that is kept to be given up when none is free (see `_refuse_one`); -1 when none is left."""
     try:
         return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -78,7 +78,7 @@ class Request:
         )
 
     def _columns(self) -> int:
-        """Return the width of the asker's terminal, 0 when it has none. Raise BadRequest when it is no such number."""
+        """Return the width of the asker's terminal, 0 when it has none. Raise BadRequest when the request has no valid width."""
         columns = self.args.get("columns") or 0
         if type(columns) is not int or not 0 <= columns <= _MOST_COLUMNS:
             raise errors.BadRequest(why=f"'columns' is not a number from 0 to {_MOST_COLUMNS}")
@@ -120,7 +120,7 @@ def parsed(connection: Connection, line: bytes) -> Request:
 
 
 def _decoded(line: bytes) -> object:
-    """Return the JSON value of a line, as `json.loads` does, without its search for blanks around the value."""
+    """Return the JSON value of a line, as `json.loads` does but faster where no blanks are around the value."""
     text = line.decode()
     try:
         document, end = _DECODE(text)
@@ -216,7 +216,7 @@ def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[s
 
 
 def in_surroundings(request: Request, act: Callable[[], dict[str, object]]) -> dict[str, object]:
-    """Call `act` in this thread with the asker's environment and directory, and return its answer.
+    """Call `act` in this thread while `surroundings` describes the asker (environment, directory), and return its answer.
 
     An error becomes an answer.
     """

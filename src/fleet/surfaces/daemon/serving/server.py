@@ -95,10 +95,10 @@ class Server:
         self.loop.open()
 
     def drain(self, until: float) -> None:
-        """Stop listening, finish the requests that were begun, and stop the threads.
+        """Accept no more connections, finish the requests that have been begun, then stop the server's threads.
 
-        Wait until this time of the monotonic clock, and at most 10 seconds for the requests. Child processes go on by
-        themselves.
+        `until` is a time of the monotonic clock, in seconds: nothing waits longer than until then, and the requests at
+        most 10 seconds. Child processes of the daemon are not stopped.
         """
         self._is_draining = True
         self.loop.stop_listening()
@@ -120,7 +120,7 @@ class Server:
         self._children.interrupt(connection)
 
     def _take(self, connection: Connection, line: bytes) -> None:
-        """Begin one request from its line. It never raises and never waits; errors are sent as answers."""
+        """Begin the request that a line contains. It never raises and never waits; errors are sent as answers."""
         try:
             request = parsed(connection, line)
         except errors.FleetError as error:
@@ -194,7 +194,7 @@ class Server:
     def _do(self, request: Request, act: Callable[[], dict[str, object]], *, is_quick: bool) -> None:
         """Check the token, then call `act` and send its answer.
 
-        With `is_quick`, the writer calls it in the shared transaction; else a worker thread does.
+        With `is_quick`, the writer calls `act` in the shared transaction; else a worker thread does.
         """
         checked = act
         if request.dispatch:
@@ -274,7 +274,7 @@ class Server:
 
     # answers ----------------------------------------------------------------------------------------------------------
     def _begin(self, request: Request, size: int) -> None:
-        """Count one more request at work, of so many bytes, for its connection and in all."""
+        """Count one more request at work, of `size` bytes, for its connection and in all."""
         with self._lock:
             request.connection.at_work += 1
             request.connection.working += size

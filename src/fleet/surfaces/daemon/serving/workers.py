@@ -14,7 +14,10 @@ MOST = 16
 
 
 class Workers:
-    """A pool of threads. An act that raises is logged, and costs no thread."""
+    """A pool of threads that call functions. When one raises, that is logged, and its thread goes on.
+
+    Each thread calls `leave` at its end.
+    """
 
     def __init__(self, *, log: Callable[..., None], most: int = MOST, leave: Callable[[], None] = lambda: None) -> None:
         self._log = log

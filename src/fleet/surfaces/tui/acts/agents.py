@@ -32,7 +32,7 @@ def _may_attach(board: Board) -> bool:
 
 
 def _attach(board: Board) -> None:
-    """Attach the terminal to the selected agent's session; fold or unfold when a heading or project is selected."""
+    """Attach the terminal to the selected agent's session; when a heading or project is selected, fold or unfold it."""
     if board.rows.is_foldable and not on_agent(board):
         board.rows.fold()
         return
@@ -41,7 +41,10 @@ def _attach(board: Board) -> None:
 
 
 def _coordinator(board: Board) -> None:
-    """Attach to the coordinator of the selected project; start it when none lives. While it starts, only say so."""
+    """Attach the terminal to the selected project's coordinator; start one when none lives.
+
+    While one is being started, only say so.
+    """
     project = board.project or ""
     name = f"coordinator {project}"
     if name in board.acts.running:
@@ -218,7 +221,7 @@ def _kill(board: Board) -> None:
 
 
 def _tell_end(board: Board) -> Callable[[Ended], None]:
-    """Return the function that shows whether an agent has ended."""
+    """Return a function that takes the result of ending an agent and shows whether it has ended."""
 
     def said(ended: Ended) -> None:
         """Show whether the agent has ended, and what it left."""
@@ -232,11 +235,11 @@ def _tell_end(board: Board) -> Callable[[Ended], None]:
 
 
 def _stop_coordinator(board: Board, row: RowView) -> None:
-    """Ask the person, then stop the coordinator of the row's project."""
+    """Ask the person whether to stop the coordinator of the row's project, and stop it when they say yes."""
     way = Way("y", "stop it", "nothing is started or merged in the project until a starts another one; agents work on")
 
     def chosen(answer: str | None) -> None:
-        """Stop the coordinator, unless the person left the dialog."""
+        """Stop the coordinator. `answer` is None when the person closed the dialog without a choice: nothing is done then."""
         if answer:
             board.act(
                 f"stop coordinator {row.project}",

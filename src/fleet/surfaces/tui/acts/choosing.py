@@ -27,7 +27,7 @@ class Choosing:
 
     @property
     def choice(self) -> Choice | None:
-        """The part of the open question that is being answered; None when no question with choices is open."""
+        """The part of the open question that the person answers next; None when no question with choices is open."""
         question = self._board.question
         if question is None or question.id is None or question.kind != "question" or not question.choices:
             return None
@@ -59,7 +59,7 @@ class Choosing:
         return True
 
     def _answer(self, question: Question, answer: str) -> None:
-        """Keep the answer to the current part. Send all when it was the last part."""
+        """Keep the answer to the current part of the question; when it was the last part, send all answers."""
         self.answers.append(answer)
         self.marked = set()
         if len(self.answers) >= len(question.choices):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Commenting:
-    """The cursor in the diff tab with which the person chooses a line to comment on. It has the keys of a review."""
+    """The cursor with which the person chooses a line of the diff tab to comment on. Its keys are those of the review page."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -61,7 +61,7 @@ class Commenting:
     def place(self) -> None:
         """Put the cursor on a line of the newly drawn diff: where it was, else on the first visible line.
 
-        Leave when no line can be commented on.
+        When no line can be commented on, remove the cursor.
         """
         view = self._board.lines
         if not self.is_on:
@@ -126,7 +126,10 @@ class Commenting:
             view.scroll_relative(x=SIDEWAYS if event.key == "right" else -SIDEWAYS, animate=False)
 
     def _go(self, number: int, direction: int) -> None:
-        """Put the cursor on the nearest line that can be commented on, from line `number` on in this direction."""
+        """Put the cursor on the nearest line that can be commented on: line `number`, or the next one in `direction`.
+
+        `direction` is 1 for down, -1 for up. At the end of the diff, take the last such line.
+        """
         places = [place for place, spot in enumerate(self._spots) if spot is not None]
         beyond = [place for place in places if (place >= number if direction > 0 else place <= number)]
         if places:
@@ -134,7 +137,10 @@ class Commenting:
             self._board.lines.select(nearest)
 
     def _write(self, spot: Spot | None) -> None:
-        """Ask the person for a comment on a line of the diff, and keep it. An empty text removes the comment."""
+        """Ask the person for a comment on a line of the diff, and keep it. An empty text removes the comment.
+
+        `spot` None: the cursor is on no line of the work.
+        """
         row = self._board.row
         if spot is None or row is None:
             return
@@ -165,7 +171,7 @@ class Commenting:
         return f"{kept} for the review of the task"
 
     def in_words(self) -> Callable[[Comments], str]:
-        """Return the function that makes comments on the shown diff to text for the task's agent."""
+        """Return a function that turns comments on the shown diff into a text for the task's agent."""
         files = self._files
         return lambda comments: comments_as_text(files, comments)
 

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Doing(NamedTuple):
-    """One act of the board: whether it applies to the selected row, and the function that performs it."""
+    """One act of the board.
+
+    `applies` says whether it can be done with the selected row, `perform` does it.
+    """
 
     applies: Callable[[Board], bool]
     perform: Callable[[Board], None]

@@ -67,7 +67,7 @@ class _OpenEnd(NamedTuple):
 
 
 def _open_ends(board: Board) -> Iterator[_OpenEnd]:
-    """Yield what is not finished: acts that run, acts that have not begun, texts whose act failed, and comments."""
+    """Yield what would be left unfinished by leaving: acts that run or wait, texts whose act failed, and comments."""
     running, waiting, texts = list(board.acts.running.values()), board.acts.waiting, board.texts.unsent
     comments = sum(len(each) for each in board.drafts.values())
     if running:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class Enclosed:
-    """The comments on a task's diff that go with a text: those that there are when its dialog opens."""
+    """The comments on a task's diff that are sent together with a text.
+
+    `drafts` are all comments that were not sent, by task; `place` is the task. `in_words` turns comments into text.
+    """
 
     def __init__(
         self, drafts: dict[tuple[str, str], Comments], place: tuple[str, str], in_words: Callable[[Comments], str]
@@ -33,7 +36,7 @@ class Enclosed:
         return dict(self._drafts.get(self._place, {}))
 
     def lines(self, *, lacking_in: Comments | None = None) -> str:
-        """Return the comments as lines of text; only those that `lacking_in` does not have in the same words."""
+        """Return the comments as lines of text, '' for none; only those that `lacking_in` does not have in the same words."""
         sent = lacking_in or {}
         words = self._in_words({spot: text for spot, text in self.comments.items() if sent.get(spot) != text})
         return f"{words}\n" if words else ""
@@ -48,7 +51,7 @@ class Enclosed:
 
 
 class Kept(NamedTuple):
-    """A text whose act failed, and the comments that are in it."""
+    """A text that was not sent, because its act failed, and the comments that are in it."""
 
     text: str
     comments: Comments
@@ -77,10 +80,11 @@ class Texts:
         *,
         enclosed: Enclosed | None = None,
     ) -> None:
-        """Show a dialog and run `act` with its text, after the acts of this `name` that run already.
+        """Show a dialog, and run `act` with its text, after earlier acts of the same `name`; then call `done` with the result.
 
-        When the act fails, the dialog opens again with the text: at once when the person is where the dialog was asked
-        for, else when it is asked for again. The `enclosed` comments are in the text, and dropped when it was sent.
+        `says` tells the person what is done. When the act fails, the dialog opens again with the text: at once if the
+        person is still on the same page, else when it is asked for the next time. The `enclosed` comments are in the text,
+        and are dropped when it was sent.
         """
         board, place = self._board, self._place
         again = next(iter(self._kept.get(name, [])), None)
@@ -113,15 +117,20 @@ class Texts:
         board.ask(dialog.anew(_given(again, enclosed)), answered)
 
     def _put_back(self, name: str, text: Kept, *, is_sent: bool) -> None:
-        """Put a kept text that was shown behind the others, so that the next is shown; remove it when it is sent."""
+        """Remove a kept text that was sent.
+
+        Put one that was shown but not sent behind the others, so that the next one is shown.
+        """
         self._kept[name].remove(text)
         if not is_sent:
             self._kept[name].append(text)
 
     def _keep(self, name: str, text: Kept, *, next_one: bool) -> str:
-        """Keep a text that is not empty; with `next_one`, it is shown next. Return the line that says where it is found.
+        """Keep a text, unless it is empty, to be shown by the act `name`; with `next_one` before the others.
 
-        The key that shows it does not apply any more when its agent or question is gone.
+        Return the line that tells the person how to see it again, "" for an empty text.
+
+        When its agent or question is gone, no key shows it any more; leaving the TUI does.
         """
         if not text.text:
             return ""
@@ -132,14 +141,16 @@ class Texts:
 
     @property
     def _place(self) -> object:
-        """The board, or the page that is above it: what the person sees below all dialogs."""
+        """The board, or the page that covers it: the topmost screen that is not a dialog."""
         return next(each for each in reversed(self._board.app.screen_stack) if not isinstance(each, ModalScreen))
 
 
 def _given(again: Kept | None, enclosed: Enclosed | None) -> str | None:
-    """Return what is in the field of a dialog at first: a kept text and the comments that it lacks, or all comments.
+    """Return the text that a dialog's field shows at first; None leaves the choice to the dialog.
 
-    None is for what the dialog itself gives.
+    `again` is a text that was kept when the person left the dialog or sending failed, `enclosed` the comments on a
+    diff. The kept text is shown first, followed by the comments that it does not have yet; without a kept text, all
+    comments.
     """
     if again is None:
         return enclosed.lines() if enclosed else None

@@ -34,7 +34,7 @@ class Way(NamedTuple):
 class Ask(ModalScreen[str | None]):
     """The dialog that asks which way to go. Returns the name of the chosen way; None when the person leaves.
 
-    `no` says what leaving means. With `danger`, the dialog has the frame of an error.
+    `lines` are shown above the ways, `no` says what leaving means. With `danger`, the dialog has the frame of an error.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Ask(ModalScreen[str | None]):
             yield Static(self._leaving, classes="hint", markup=False)
 
     def _shown_ways(self) -> Text:
-        """Return the ways with their keys as text."""
+        """Return the ways to choose from as text, each with its key and what it means."""
         text = Text()
         for number, way in enumerate(self._ways):
             text.append("\n" if number else "")

@@ -22,7 +22,7 @@ def leave(screen: Screen[T], result: T | None = None) -> None:
 
 
 def is_open(screen: Screen[T]) -> bool:
-    """Whether a dialog or page is still shown: it was not closed, and the TUI does not end.
+    """Whether a dialog or page is still shown: it was not closed, and the TUI is not ending.
 
     A page may be closed before it was drawn, and what it waits for may arrive after it was closed: its widgets are gone
     then. Textual's `is_mounted` remains true.

@@ -52,8 +52,8 @@ class Words(TextArea):
 class Write(ModalScreen[str | None]):
     """The dialog that asks for text. Returns the text; None when the person leaves.
 
-    `text` explains what is asked, `given` is in the field at first, `hint` says what to write. `sends` is what the key
-    Enter does. Without `optional`, an empty text is not taken.
+    `text` explains what is asked for, `given` is the text in the field at first, `hint` is shown in the empty field.
+    `sends` is what the key Enter does. Without `optional`, an empty text is not taken.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Write(ModalScreen[str | None]):
         self._sends = sends
 
     def anew(self, text: str | None = None) -> Write:
-        """Return this dialog to be shown again, with another text in its field; with the one given when it is None."""
+        """Return a new dialog like this one, with `text` in its field; None keeps the text that this one had at first."""
         return Write(
             self._title,
             text=self._text,

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class Acts:
-    """The acts that run in the background, by name. Acts of one name never run at once."""
+    """Runs acts in the background. Acts of one name never run at the same time.
+
+    `running` has what the person is told of each, by name.
+    """
 
     def __init__(self, home: str, *, actor: str | None, post: Callable[[Callable[[], None]], None]) -> None:
         self._home = home
@@ -29,7 +32,7 @@ class Acts:
 
     @property
     def unfinished(self) -> list[str]:
-        """What the person is told of the acts that run, and of those that wait for one."""
+        """What the person is told of the acts that run, and of those that wait for another one to end."""
         return [*self.running.values(), *self.waiting]
 
     @property
@@ -47,10 +50,10 @@ class Acts:
         failed: Callable[[str], None],
         queue: bool = False,
     ) -> bool:
-        """Run `act` in a thread, then `done` with its result or `failed` with the reason in the thread of the screen.
+        """Run `act` in a thread; then, in the thread of the screen, call `done` with its result or `failed` with the reason.
 
-        `says` tells the person what is done. When an act of this `name` runs already, return False; with `queue`, run
-        this one after it.
+        `says` tells the person what is done. When an act of this `name` runs already, return False; with `queue`, run this
+        one after it. Otherwise return True.
         """
         if name in self.running and not queue:
             return False

@@ -124,7 +124,7 @@ class Details(threading.Thread):
 
 
 def _tip(repository: str, branch: str) -> str:
-    """Return the commit of a branch from git's files, without running git; "" when only git could tell."""
+    """Return the commit of a branch from git's files, without running git; "" when the files do not tell."""
     try:
         return (refs.branches(refs.git_dir(repository), (branch,)) or {}).get(branch, "")
     except (OSError, UnicodeDecodeError):

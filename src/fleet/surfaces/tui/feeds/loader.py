@@ -24,7 +24,7 @@ _TRY_AGAIN = 1.0
 class Loader(threading.Thread):
     """The thread that takes a snapshot after each change and every few seconds.
 
-    It passes on each, or why there is none.
+    It calls `loaded` with each, or `lost` with the reason why there is none.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Loader(threading.Thread):
                 self._ended.wait(_TRY_AGAIN)
 
     def _follow(self, fleet: Fleet) -> None:
-        """Take snapshots as long as this `Fleet` can be read, and close its source of changes at the end."""
+        """Take snapshots of one opened `Fleet` until `stop` is called or a read raises, then close its source of changes."""
         changes = self._changes_of(fleet)
         try:
             self._take_snapshots(fleet, changes)
@@ -71,7 +71,7 @@ class Loader(threading.Thread):
             changes.close()
 
     def _take_snapshots(self, fleet: Fleet, changes: Changes) -> None:
-        """Take a snapshot, rest, then wait for the next change; until `stop`."""
+        """Until `stop`: take a snapshot, rest, then wait for the next change."""
         while not self._ended.is_set():
             started = fleet.clock.ticks()
             self._hurry.clear()

@@ -15,7 +15,10 @@ T = TypeVar("T")
 
 
 class Repeating(threading.Thread, Generic[T]):
-    """The thread that calls `fetch` every few seconds until it is stopped, and passes on the result or the error."""
+    """The thread that calls `fetch` every few seconds until it is stopped.
+
+    It passes the result to `shown`, or the error, as text, to `failed`. `every` is in seconds.
+    """
 
     def __init__(
         self,

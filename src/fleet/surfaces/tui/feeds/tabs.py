@@ -32,7 +32,7 @@ class Tabs:
         self._look = look
 
     def lines(self, fleet: Fleet, tab: str, row: RowView) -> list[Text]:
-        """Return the lines of a tab for a row. An error of fleet becomes a line."""
+        """Return the lines of a tab for a row. An error of fleet is returned as a line."""
         try:
             found: list[Text] = getattr(self, f"_{tab}")(fleet, row)
         except errors.FleetError as error:
@@ -45,7 +45,7 @@ class Tabs:
 
     # live -------------------------------------------------------------------------------------------------------------
     def _live(self, fleet: Fleet, row: RowView) -> list[Text]:
-        """Return the screen of the row's agent, or its kept output; for other rows, what they are about."""
+        """Return the screen of the row's agent, or its kept output; for a row without an agent, what it is about."""
         ident = row.agent or row.attempt
         if row.kind in {"kept", "obstacle"}:
             return self._about(row)
@@ -60,7 +60,7 @@ class Tabs:
         return lines
 
     def _about(self, row: RowView) -> list[Text]:
-        """Return the text of a row that stands for an obstacle or for something not released."""
+        """Return the lines about a row that shows an obstacle, or something that is not released."""
         words = {"kept": "s shows what a sweep would release, and why not.", "obstacle": ""}
         return [Text(row.text), Text(""), self._quiet(words.get(row.kind, ""))]
 

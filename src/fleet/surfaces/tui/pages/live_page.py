@@ -36,7 +36,7 @@ class LivePage(Page):
         self.fetch_anew()
 
     def fetch_anew(self) -> None:
-        """Fetch the lines at once, and again every few seconds. Stop an earlier thread."""
+        """Start a thread that fetches the lines at once, and again every few seconds; stop an earlier one."""
         self.on_unmount()
         self._feed = Repeating(
             self._home,
@@ -47,7 +47,7 @@ class LivePage(Page):
         self._feed.start()
 
     def _tell(self, lines: list[Text]) -> None:
-        """Send the fetched lines to the page. Called in the fetching thread."""
+        """Send the fetched lines to the page. The fetching thread calls this."""
         self.post_message(self.Fetched(lines))
 
     def on_unmount(self) -> None:
@@ -56,7 +56,7 @@ class LivePage(Page):
             self._feed.stop()
 
     def fetch(self, fleet: Fleet) -> list[Text]:
-        """Return the lines of the page. Called in the fetching thread; each page overrides it."""
+        """Return the lines of the page. The fetching thread calls this; each page overrides it."""
         raise NotImplementedError
 
     def on_live_page_fetched(self, event: Fetched) -> None:

@@ -59,7 +59,7 @@ class Page(Screen[None], inherit_bindings=False):
         draw_soon(self, draw)
 
     def show(self, lines: list[Text]) -> None:
-        """Show these lines at the place that was scrolled to. They may come late: do nothing when the page is closed."""
+        """Show these lines, scrolled to where the page is. Do nothing when the page is closed already."""
         if is_open(self):
             self.view.show(lines, keep=True)
 

@@ -119,7 +119,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             self._draw(0)
 
     def show_running(self, text: str) -> None:
-        """Show what is done in the background; hide the bar when it is nothing."""
+        """Show in a bar what is done in the background; hide the bar when the text is empty."""
         if is_open(self) and self._doing.is_attached:
             self._doing.draw(Text(escapes.text(text), overflow="ellipsis"))
             self._doing.show(shown=bool(text))
@@ -258,7 +258,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._draw_files()
 
     def _go_to_file(self, by: int) -> None:
-        """Put the cursor on the first line of the file that is `by` files further."""
+        """Put the cursor on the first line of the file that is `by` files after the current one (before it, when negative)."""
         here = self._here
         wanted = ((here.file if here else 0) + by) % max(len(self._files), 1)
         found = next((number for number, line in enumerate(self._lines) if line.file == wanted), 0)
@@ -334,7 +334,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         )
 
     def _judge_accept(self) -> None:
-        """Accept the shown commit in the background, and drop the comments that there are now."""
+        """Accept the shown commit in the background, and drop the comments that have been written until now."""
         commit = self.work.commit if self.work else None
         enclosed, dropped = self._enclosed, dict(self.comments)
 

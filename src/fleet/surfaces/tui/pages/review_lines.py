@@ -37,7 +37,11 @@ class Spot(NamedTuple):
 
 
 class ReviewLine(NamedTuple):
-    """One line of the review page: its text, its file, its place in that file's diff, and the spot to comment on."""
+    """One line of the review page.
+
+    `file` is the index of its file, `place` its index in that file's diff. `spot` is what a comment on it is about, None
+    when it cannot be commented on.
+    """
 
     text: Text
     file: int
@@ -91,7 +95,10 @@ def _comment_line(files: list[FileDiff], spot: Spot, text: str) -> str:
 
 
 def _unified_rows(file: FileDiff, look: Look) -> Iterator[tuple[int, Text]]:
-    """Yield the lines of a file's diff in one column, with both line numbers, without git's header lines."""
+    """Yield the lines of a file's diff in one column, with both line numbers, each as (index in the diff, text).
+
+    git's header lines are left out.
+    """
     for place, line in enumerate(file.lines):
         if line.kind == "head":
             if not line.text.startswith(("diff ", "index ", "--- ", "+++ ")):
@@ -107,7 +114,10 @@ def _unified_rows(file: FileDiff, look: Look) -> Iterator[tuple[int, Text]]:
 
 
 def _split_rows(file: FileDiff, look: Look, width: int) -> Iterator[tuple[int, Text]]:
-    """Yield the lines of a file's diff with old and new side by side, without git's header lines."""
+    """Yield the lines of a file's diff with old and new side by side, each as (index in the diff, text).
+
+    git's header lines are left out.
+    """
     half = (width - 3) // 2
     for place, old, new in side_by_side(file):
         line = file.lines[place]
@@ -123,7 +133,10 @@ def _split_rows(file: FileDiff, look: Look, width: int) -> Iterator[tuple[int, T
 
 
 def _half(line: DiffLine | None, width: int, look: Look, number: int | None) -> Text:
-    """Return one side of a side-by-side line, padded to `width`; blanks when the side has no line."""
+    """Return one side of a side-by-side line, padded to `width`; blanks when the side has no line (None).
+
+    `number` is its line number.
+    """
     if line is None:
         return Text(" " * width)
     text = Text()

@@ -59,7 +59,7 @@ def about_row(row: RowView | None, changes: str, now: int, look: Look, width: in
 
 
 def _lines_of(facts: list[str], width: int) -> list[str]:
-    """Return facts on as few lines of this width as they take; a fact that is longer than a line is wrapped later."""
+    """Return the facts joined into as few lines of this width as possible. A fact that is longer than a line gets its own."""
     lines: list[str] = []
     for fact in facts:
         longer = f"{lines[-1]} · {fact}" if lines else fact
@@ -75,7 +75,7 @@ def question_of(
 ) -> Text | None:
     """Return the open question of a row as text; None when it has none.
 
-    Until the question is fetched, the text is what the row itself says about it.
+    `question` is None until it has been fetched; then the text is what the row itself says about it.
     """
     if question is not None:
         return _question_text(question, look, key_of, choosing)
@@ -109,7 +109,10 @@ def _question_text(question: Question, look: Look, key_of: Callable[[str], str],
 
 
 def _add_choice(text: Text, question: Question, place: int, look: Look, choosing: Choosing) -> None:
-    """Append one part of a question: its own words, then its numbered options; of several parts mark the current one."""
+    """Append part `place` of a question to `text`: its words, then its numbered options.
+
+    Of several parts, the current one is marked.
+    """
     choice, here = question.choices[place], len(choosing.answers)
     several = len(question.choices) > 1
     sign = ("✓ " if place < here else "▶ " if place == here else "  ") if several else ""

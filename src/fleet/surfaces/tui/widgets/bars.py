@@ -67,7 +67,7 @@ def _cost(snapshot: Snapshot) -> str:
 def key_line(
     keys: Iterable[tuple[str, str]], look: Look, width: int, *, always: Sequence[tuple[str, str]] = ()
 ) -> Text:
-    """Return a line of keys with their words, not wider than `width`: what fits of `keys`, then all of `always`."""
+    """Return a line of keys, each (key, word), not wider than `width`: as many of `keys` as fit, then all of `always`."""
     line, room = Text(), width - sum(_key_width(*each) for each in always)
     for key, word in keys:
         if line.cell_len + _key_width(key, word) > room:
@@ -89,7 +89,7 @@ def _add_key(line: Text, key: str, word: str, look: Look) -> None:
 
 
 def tab_line(current: str, look: Look) -> Text:
-    """Return the names of the tabs. The current one is marked by a thick line below it, not by colour alone."""
+    """Return the names of the tabs. A thick line below the current one marks it, not colour alone."""
     names, under = Text(), Text()
     for name in TABS:
         names.append(f" {name} ", style=look.style("blue" if name == current else "dim", bold=name == current))

@@ -18,7 +18,7 @@ class DrawnView(ScrollView, can_focus=False):
 
     @property
     def ground(self) -> Style:
-        """The style of the background, kept: Textual would compute it for each line."""
+        """The style of the background. It is computed once and kept, because Textual would compute it for each line."""
         if self._ground is None:
             self._ground = self.rich_style
         return self._ground

@@ -34,7 +34,10 @@ class LineView(DrawnView):
         self.cursor_style: Style | None = None
 
     def show(self, lines: Sequence[Text], *, wrap: bool = False, at_end: bool = False, keep: bool = False) -> None:
-        """Show these lines from the top. With `keep`, stay at the same place; with `at_end`, scroll to the last line."""
+        """Show these lines, with `wrap` wrapped to the width, scrolled to the top.
+
+        With `keep`, the view stays scrolled where it is; with `at_end`, it scrolls to the last line.
+        """
         if (self._given, self._is_wrapped) != (lines, wrap):
             self._given, self._is_wrapped = list(lines), wrap
             self._wrap()

@@ -46,7 +46,7 @@ class Heading:
 
     @property
     def is_foldable(self) -> bool:
-        """Whether the cursor stops on the heading: its group is quiet, or was folded and must be found again."""
+        """Whether the heading can be folded, so that the cursor stops on it: its group is quiet (see QUIET), or is folded."""
         return self.folded or self.text in QUIET
 
 
@@ -130,7 +130,11 @@ class RowList(DrawnView):
         return _without_empty_projects(shown) if self._words else shown
 
     def _groups_of(self, groups: dict[tuple[str, str], list[RowView]]) -> list[RowView | Heading]:
-        """Return the headings and rows of these groups of one project, without those that are folded."""
+        """Return the lines to show for some groups of rows of one project: each group's heading, then its rows.
+
+        `groups` maps (project, title) to rows. A group without a title has no heading. Rows of a folded group, and
+        whole folded projects, are left out, except while the person searches.
+        """
         shown: list[RowView | Heading] = []
         for (project, title), rows in groups.items():
             if not self._unfolded.get(project, True) and not self._words:
@@ -181,7 +185,10 @@ class RowList(DrawnView):
         self.go(self._cursor + by, 1 if by > 0 else -1)
 
     def go(self, number: int, direction: int = 1) -> None:
-        """Put the cursor on a line, and post `Selected`. Skip a heading that cannot be folded, in this direction."""
+        """Put the cursor on line `number` and post `Selected`.
+
+        When that is a heading that cannot be folded, go on to the next line in `direction` (1: down, -1: up).
+        """
         if not self._shown:
             return
         before, self._cursor = self._cursor, max(0, min(number, len(self._shown) - 1))
@@ -207,7 +214,7 @@ class RowList(DrawnView):
     def next_wanted(self) -> bool:
         """Put the cursor on the next row that waits for a person; unfold it if needed, and drop the filter.
 
-        One that waits more urgently than the selected row, and was not selected since it began to wait, comes first.
+        A row that waits more urgently than the selected one comes first, if it was not selected since it began to wait.
 
         Returns False when there is none.
         """
@@ -222,7 +229,10 @@ class RowList(DrawnView):
         return True
 
     def _new_and_more_urgent(self, here: int) -> RowView | None:
-        """Return the first row that waits more urgently than number `here` of those that wait, and was not selected yet."""
+        """Return the first row that waits more urgently than row `here` and was not selected since it began to wait.
+
+        None for none. `here` is the index in the list of waiting rows, -1 when the selected row is not in it.
+        """
         rank = self._wanted[here].rank
         new = (row for row in self._wanted if row.rank < rank and _need_of(row) not in self._visited)
         return next(new, None) if here >= 0 else None
@@ -253,7 +263,7 @@ class RowList(DrawnView):
                 self._cursor += 2 * direction
 
     def _remember(self) -> None:
-        """Remember the key of the selected line, to find it again after the next snapshot, and what it waits for."""
+        """Remember the key of the selected line, by which it is found in the next snapshot, and what its row waits for."""
         self._key = self._shown[self._cursor].key if self._cursor < len(self._shown) else ""
         if self.selected is not None:
             self._visited.add(_need_of(self.selected))
@@ -358,7 +368,7 @@ class RowList(DrawnView):
         return parts
 
     def _cells(self, row: RowView, width: int, name: int) -> list[tuple[str, str]]:
-        """Return the columns behind a row's name, as (text, tone): changes, context, state, its source and its age.
+        """Return the columns behind a row's name, as (text, tone): changes, context, state, the state's source and its age.
 
         `name` is the width of the name. In a narrow list, changes, context and a long word for the state are left out
         where they do not fit.
@@ -387,7 +397,10 @@ class RowList(DrawnView):
 
 
 def _need_of(row: RowView) -> tuple[str, ...]:
-    """Return what a row waits for a person with: it changes when the row begins to wait again, or for something else."""
+    """Return a value that identifies what a row waits for: its key, group and question.
+
+    It changes when it waits for something else.
+    """
     return row.key, row.group, row.question or ""
 
 
@@ -396,7 +409,7 @@ def _width_of(cells: list[tuple[str, str]]) -> int:
 
 
 def _cut(text: str, width: int) -> str:
-    """Return the text cut to this many cells, with an ellipsis if something was cut off."""
+    """Return the text cut to this many columns of the terminal, with an ellipsis if something was cut off."""
     return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
 
 

@@ -24,7 +24,10 @@ GO_ON = "More money is allowed for this work. Go on where you were."
 
 
 def allow_more(context: Context, scope: BudgetScope, name: str, amount: float) -> Allowed:
-    """Allow `amount` dollars beyond a budget's limit, and send a "go on" message to the agents that may continue now."""
+    """Allow `amount` dollars beyond a budget's limit, and send a "go on" message to the agents that may continue now.
+
+    `name` says which budget of the scope: PROJECT/SLUG, a project, or a day.
+    """
     cost = round(amount * MILLIONTHS)
     context.commit(_record_allowance(scope, name, cost))
     return Allowed(scope=scope, name=name, dollars=amount, continued=continue_allowed(context))
@@ -41,9 +44,9 @@ def _record_allowance(scope: BudgetScope, name: str, cost: int) -> Change[None]:
 
 
 def continue_allowed(context: Context, project: str | None = None) -> list[str]:
-    """Send a "go on" message to each agent of this home that was stopped by a budget, if no budget stops it now.
+    """Send a "go on" message to each agent of this home that a budget had stopped and no budget stops now.
 
-    Returns the ids of these agents.
+    Returns the ids of these agents. `project` limits this to the agents of one project.
     """
     stopped = [
         agent

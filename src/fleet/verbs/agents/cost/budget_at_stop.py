@@ -20,10 +20,10 @@ _LOOK_AGAIN = 0.05
 
 
 def why_over_budget(by: Committer, home: str, agent: LivingAgent) -> str:
-    """Count the tokens of the agent's turn, then check the budgets.
+    """Count the tokens of the agent's turn, then return why the agent must stop: a budget is spent.
 
-    Returns the refusal, with the command that allows more, when a budget of the task, the project or the day is spent;
-    "" when the agent may continue.
+    Checked are the budgets of the task, the project and the day. The text names the command that allows more; it is "" when
+    the agent may continue.
     """
     engine = read_engine(home, agent.engine)
     work = Work(agent.dispatch, agent.project, agent.slug)

@@ -29,7 +29,11 @@ def limits_in(settings: Mapping[str, SettingValue]) -> Limits:
 
 
 def spent_budget(rows: Rows, limits: Limits, *, project: str, slug: str | None, at: int) -> Budget | None:
-    """Return the first spent budget of the task, its project or the day; None when each has money left."""
+    """Return the first spent budget of the task, its project or the day; None when each has money left.
+
+    `limits` is by scope, in millionths of a dollar; a scope without a limit is not checked. `at` is a time in milliseconds.
+    `slug` is None for a coordinator.
+    """
     names: dict[BudgetScope, str | None] = {
         "task": f"{project}/{slug}" if slug else None,
         "project": project,
@@ -63,10 +67,10 @@ def _budget(rows: Rows, limit: int, scope: BudgetScope, name: str) -> Budget:
 
 
 def why_parked(by: Committer, home: str, agent: LivingAgent) -> str:
-    """Return why a spent budget still keeps this agent stopped, so that it may get no message; "" when it may.
+    """Return why no message may be sent to an agent that a spent budget has stopped; "" when a message may be sent.
 
-    Any message would make a stopped agent continue. The message of `fleet limits allow` is sent when no budget is
-    spent, so it is let through. While the settings cannot be read, the agent stays stopped.
+    Any message would make the agent continue. The message of `fleet limits allow` is sent when no budget is spent any more,
+    so it passes. While the settings cannot be read, the agent stays stopped.
     """
     if agent.state != "over_budget" or is_ending(agent):
         return ""

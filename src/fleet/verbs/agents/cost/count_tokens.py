@@ -49,7 +49,7 @@ class Work(NamedTuple):
 def count_project(context: Context, project: str) -> list[str]:
     """Count the tokens of a project's running agents, of each at most once a minute.
 
-    Always returns an empty list: a tick expects the lines to show, and there are none.
+    Always returns []: the steps of a tick return lines to show, and this one has none.
     """
     agents = context.store.read(lambda rows: q.living_agents(rows, project=project))
     for agent in agents:
@@ -71,7 +71,10 @@ def count_ended(context: Context, row: Dispatch) -> None:
 
 
 def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = None) -> None:
-    """Count the new tokens of an agent, if its engine writes usage files; skip files that were counted after the time `newest`."""
+    """Count the new tokens of an agent, if its engine writes usage files.
+
+    With `newest`, a time, skip files that were counted after it.
+    """
     engine = read_engine(context.world.home, agent.engine)
     if engine.usage is None:
         return
@@ -81,7 +84,9 @@ def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = N
 
 
 def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, newest: int | None) -> str | None:
-    """Search for an agent's conversation that the store does not know; record it, and return its name or None.
+    """Search for the name of an agent's conversation, which the store does not know yet, and record it.
+
+    Returns the name, None when it is not found.
 
     A search reads all conversations of the engine. With `newest`, do not search again if the last search was after that
     time.
@@ -168,7 +173,7 @@ def count_conversation(
 ) -> int:
     """Count the new tokens of a conversation. Returns how many new answers of the model were found.
 
-    With `newest`, count only files that were last counted before that time, and only the next piece of each.
+    With `newest`, a time, count only files that were last counted before it, and of each only the next piece.
     """
     if engine.usage is None or conversation is None:
         return 0
@@ -196,7 +201,10 @@ def _count_piece(by: Committer, usage: Usage, work: Work, path: str, listed: Pri
 
 
 def _position_in_file(rows: Rows, path: str) -> tuple[Position, int]:
-    """Return how far a file was read, and when it was read last; the beginning and 0 when it was never read."""
+    """Return how far a usage file was read, and the time when it was read last.
+
+    For a file that was never read: its beginning, and 0.
+    """
     row = q.usage_file(rows, path=path)
     if row is None:
         return Position(), 0

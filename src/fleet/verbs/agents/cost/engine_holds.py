@@ -27,10 +27,10 @@ TRIAL = MINUTE
 
 
 def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
-    """Raise EngineHeld when an engine is held back, or a quota window is used to `quota_percent`.
+    """Raise EngineHeld when fleet may not start `dispatch` on an engine: it is held back, or a quota window is used up.
 
-    When the time of a hold has passed, record `dispatch` as the trial: the one agent that tries whether the engine
-    works again. Lift the hold when an earlier trial has worked long enough.
+    A window counts as used up at `quota_percent`. When the time of a hold has passed, record the dispatch as the trial: the
+    one agent that tries whether the engine works again. Lift the hold when an earlier trial has worked long enough.
     """
     why = why_engine_held(tx, engine, tx.at, quota_percent=quota_percent)
     if why is not None:
@@ -53,9 +53,9 @@ def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) ->
 
 
 def _why_on_trial(rows: Rows, held: Hold, now: int) -> errors.EngineHeld | None:
-    """Return the refusal to start another agent while one agent tries the held engine; None when none does.
+    """Return the error that no other agent may start because one agent is trying the held engine; None when none is.
 
-    Also returns None when that agent has worked so long that the engine must work again.
+    None also when that agent has worked so long that the engine must work again.
     """
     trying = q.dispatch_by_id(rows, id=held.trial or "")
     if trying is None or not is_unfinished(trying):
@@ -76,10 +76,10 @@ class Held(NamedTuple):
 def choose_engine(
     rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
 ) -> tuple[str, Held | None]:
-    """Return the first of the engines that is not held back, and why it is not the first choice.
+    """Return the first of the engines that is not held back, and why the first choice is not taken.
 
-    The second value is None when the first choice is used. When all are held back, return the first choice and None:
-    the refusal to start an agent on it says until when.
+    The second value is None when the first choice is taken. When all are held back, it returns the first choice and None:
+    starting an agent on it is then refused, with the time when the hold ends.
     """
     first, *_others = choices
     for name in choices:

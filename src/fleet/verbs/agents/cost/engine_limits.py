@@ -21,7 +21,10 @@ DEFAULT_HOLD = 5 * MINUTE
 
 
 def hold_engine(tx: Tx, engine: str, kind: HoldKind, reason: str) -> int | None:
-    """Record that an engine is held back. Returns when the hold ends; None for a failed login, which a person has to fix."""
+    """Record that an engine is held back: fleet starts no agent with it until the hold ends.
+
+    Returns the time when the hold ends, in milliseconds; None for a failed login, which a person has to fix.
+    """
     until = _hold_end(tx, engine, reason) if kind == "limit" else None
     q.hold_engine(tx, engine=engine, kind=kind, reason=reason, until=until, at=tx.at)
     tx.note(held=engine, kind=kind, until=until)
@@ -29,15 +32,18 @@ def hold_engine(tx: Tx, engine: str, kind: HoldKind, reason: str) -> int | None:
 
 
 def _hold_end(tx: Tx, engine: str, reason: str) -> int:
-    """Return when a limit ends: the time in its reason, else a used-up window's reset, else `DEFAULT_HOLD` from now."""
+    """Return the time when a usage limit ends, in milliseconds.
+
+    It is the time that the reason names, else the reset of a used-up quota window, else `DEFAULT_HOLD` from now.
+    """
     resets = (reset_time(reason, tx.at), _reset_of_window(tx, engine), tx.at + DEFAULT_HOLD)
     return next(reset for reset in resets if reset is not None)
 
 
 def _reset_of_window(tx: Tx, engine: str) -> int | None:
-    """Return the earliest coming reset of a used-up quota window; None when no window is used up.
+    """Return the earliest coming reset of a used-up quota window, in milliseconds; None when no window is used up.
 
-    Returns the current time when the reset passed within the last five minutes: the limit was reported late.
+    When such a reset has passed within the last five minutes, return the current time: the limit was reported late.
     """
     full = [row.resets_at for row in q.quotas_of(tx, engine=engine) if row.percent >= 100]  # noqa: PLR2004
     near = [at for at in full if at is not None and at > tx.at - DEFAULT_HOLD]
@@ -46,7 +52,11 @@ def _reset_of_window(tx: Tx, engine: str) -> int | None:
 
 
 def is_hold_over(held: Hold | None, at: int) -> bool:
-    """Return whether a successful turn at time `at` proves that the held engine works again; False without a hold."""
+    """Return whether a successful turn at time `at` proves that a held engine works again.
+
+    It does if the turn is later than the hold's start and, for a usage limit, not before its end. False without a hold
+    (None).
+    """
     if held is None or held.since >= at:
         return False
     return held.kind == "login" or (held.until or 0) <= at
@@ -61,7 +71,7 @@ class Window(Value):
 
 
 def read_windows(given: object) -> list[Window]:
-    """Return the quota windows in the JSON that an engine sends. Entries that cannot be read are left out."""
+    """Return the quota windows in a part of the JSON that an engine sends. Entries that cannot be read are left out."""
     windows_read = []
     for name, window in given.items() if isinstance(given, dict) else ():
         used = window.get("used_percentage") if isinstance(window, dict) else None
@@ -73,7 +83,7 @@ def read_windows(given: object) -> list[Window]:
 
 
 def changed_windows(rows: Rows, engine: str, windows: list[Window]) -> list[Window]:
-    """Return the quota windows that differ from what the store has."""
+    """Return those of the quota windows that differ from what the store has for the engine."""
     quotas = q.quotas_of(rows, engine=engine)
     known = [Window(span=row.span, percent=row.percent, resets_at=row.resets_at) for row in quotas]
     return [window for window in windows if window not in known]

@@ -22,9 +22,9 @@ _REMINDER_TEXT = "Your context is {full}. Come to a verdict soon."
 
 
 def guard_contexts(context: Context, project: str, warnings: list[str]) -> list[str]:
-    """Remind or hand off each agent of a project whose context is too full; add warnings of handoffs to `warnings`.
+    """Remind or hand off each agent of a project whose context is too full.
 
-    Returns a line for people for each agent acted on.
+    Returns a line for people for each agent that was reminded or handed off; adds the warnings of handoffs to `warnings`.
     """
     rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
     acts = [(row.id, _guard_agent(context, row, warnings)) for row in rows if is_own(context, row)]
@@ -32,7 +32,10 @@ def guard_contexts(context: Context, project: str, warnings: list[str]) -> list[
 
 
 def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> str:
-    """Hand off or remind one agent. Returns what was done; "" when its context is not full enough."""
+    """Hand off or remind one agent. Returns what was done; "" when its context is not full enough.
+
+    Warnings of a handoff are added to `warnings`.
+    """
     full = _fill_level(row)
     forced = row.compacting or _is_over(context, row, "force")
     if forced and row.kind != "reviewer":
@@ -48,7 +51,10 @@ def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> st
 
 
 def _is_over(context: Context, row: AgentContext, what: str) -> bool:
-    """Return whether an agent's context has reached the setting handoff.`what`_percent or _tokens (`what`: "ask" or "force")."""
+    """Return whether an agent's context has reached the level at which fleet asks it to hand off, or forces that.
+
+    `what` is "ask" or "force". The levels are the settings handoff.`what`_percent and handoff.`what`_tokens; one suffices.
+    """
     percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
     return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
 
@@ -60,7 +66,10 @@ def _fill_level(row: AgentContext) -> str:
 
 
 def _remind_agent(row: AgentContext, message: str, text: str) -> Change[None]:
-    """Return the change that stores a message which reminds the agent that its context is nearly full."""
+    """Return the change that stores a message which reminds the agent that its context is nearly full.
+
+    `message` is the new message's id.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)

@@ -45,11 +45,11 @@ _POLL_SECONDS = 0.1
 
 
 def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by: str) -> HandoffView:
-    """Write an agent's handoff document and queue a handoff entry. If an entry is queued already, reset its count of
-    tries.
+    """Write an agent's handoff document and queue a handoff entry, which a drain then carries out.
 
-    Raises NotAFolder, before anything is changed, when a file is where the document or the successor's prompt belongs;
-    Refused for a dispatch that has ended or is a merge, NotSeated for a coordinator without the seat.
+    `written` are the agent's own notes, `by` who asks. If an entry is queued already, its count of tries is reset. Raises,
+    before anything is changed, NotAFolder when a file is where the document or the successor's prompt belongs; Refused for
+    a dispatch that has ended or is a merge, NotSeated for a coordinator without the seat.
     """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
@@ -87,7 +87,9 @@ def _refuse_pointless(context: Context, row: Dispatch) -> None:
 
 
 def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
-    """Return the change that queues a handoff entry; the view's `changed` is False if another entry was queued first.
+    """Return the change that queues a handoff entry and returns its view.
+
+    The view's `changed` is False if another entry was queued first.
 
     `entry` is the new entry's id, `name` the path of its document, and `by` who asked for the handoff.
     """
@@ -113,7 +115,10 @@ def drain(context: Context, project: str | None = None) -> list[HandoffView]:
 
 
 def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
-    """Advance one handoff entry until it is done or dropped, or until `limit` seconds have passed."""
+    """Advance one handoff entry until it is done or dropped, or until `limit` seconds have passed.
+
+    Raises Absent when there is no such entry.
+    """
     deadline = context.world.clock.ticks() + limit
     warnings: list[str] = []
     while True:
@@ -169,7 +174,10 @@ def _defer_entry(entry: Handoff, why: str) -> Change[None]:
 
 
 def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
-    """Return the change that calls `write` for a handoff entry that stays queued; `why` goes into the operation log."""
+    """Return a change that calls `write` about a handoff entry, which stays queued.
+
+    `why` is the reason in the operation log.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
@@ -242,12 +250,12 @@ def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
 
 
 def _started_successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | None:
-    """Return the successor that an earlier drain of the handoff has started; None when there is none."""
+    """Return the successor that an earlier drain of this handoff has started; None when none has been started."""
     return q.successor_of(rows, project=entry.project, predecessor=entry.dispatch, kind=row.kind)
 
 
 def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -> str:
-    """Mark the handoff done and return "" if the successor was launched; else return that it is starting.
+    """Mark the handoff as done if its successor was launched. Returns "" then, else the text that it is starting.
 
     A successor that died before its launch is settled, so that the next drain starts another.
     """
@@ -296,7 +304,10 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
 
 
 def _end_entry(context: Context, entry: Handoff, event: str, successor: str | None) -> str:
-    """Step a handoff entry to done or dropped, and reclaim what its dispatch held. Always returns "": nothing to wait for."""
+    """Move a handoff entry to `done` or `dropped`, by `event`, and reclaim what its dispatch held.
+
+    `successor` is the dispatch that goes on, None for none. Always returns "": the handoff waits for nothing.
+    """
     state = step(HANDOFF_STEPS, "queued", event)
 
     def work(tx: Tx) -> None:

@@ -18,7 +18,10 @@ _MOST_FILES = 60
 
 
 def compose_document(context: Context, row: Dispatch, *, reason: str, written: str) -> str:
-    """Return the text of a handoff document (Markdown). A section without facts says that nothing is recorded."""
+    """Return the text of a handoff document (Markdown).
+
+    `written` are the agent's own notes, '' for none. A section without facts says that nothing is recorded.
+    """
     log, questions = _task_log(context, row), _open_questions(context, row)
     commits, files = _commits_and_files(context, row)
     parts = [
@@ -36,7 +39,7 @@ def compose_document(context: Context, row: Dispatch, *, reason: str, written: s
 
 
 def _front_matter(row: Dispatch, reason: str, at: str) -> str:
-    """Return the YAML head of the document: agent, task, project, time and reason."""
+    """Return the YAML head of the document: agent, task, project, time and reason. `at` is an ISO time."""
     facts = {
         "agent": row.id,
         "task": row.slug or "",
@@ -78,7 +81,7 @@ def _decisions(log: list[LogEntry]) -> list[str]:
 
 
 def _commits_and_files(context: Context, row: Dispatch) -> tuple[list[str], list[str]]:
-    """Return the commits of the task's branch and the files that they change; two empty lists for a coordinator."""
+    """Return the commits of the task's branch and the files that they change; both as lines of text, both [] for a coordinator."""
     if row.slug is None or not row.base:
         return [], []
     repository = context.project(row.project).path

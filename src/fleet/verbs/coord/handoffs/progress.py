@@ -37,7 +37,7 @@ class Weighed(Value):
 
 
 def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
-    """Record the progress up to a handoff; when too many in a row made none, park the task and drop the entry.
+    """Record the progress up to a handoff. When too many handoffs in a row made none, park the task and drop the entry.
 
     Returns whether the task was parked.
     """
@@ -52,7 +52,10 @@ def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
 
 
 def _weigh_handoff(context: Context, entry: Handoff, row: Dispatch, slug: str) -> Weighed:
-    """Return the fingerprint of the task's work at a handoff, and how many handoffs in a row made no progress."""
+    """Return the fingerprint of the task's work at a handoff, and how many handoffs in a row made no progress.
+
+    `row` is the agent that is handed off.
+    """
     head = _branch_commit(context, row, slug)
 
     def look(rows: Rows) -> Weighed:

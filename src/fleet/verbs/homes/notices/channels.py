@@ -56,7 +56,7 @@ def usable_channels(context: Context, wanted: list[NoticeChannel]) -> Reach:
 
 
 def send_to_channels(context: Context, event: NotifyEvent, there: tuple[NoticeChannel, ...]) -> list[ChannelTried]:
-    """Send a message to these channels, one after the other. Returns the outcome of each."""
+    """Send a message by each of these channels, one after the other. Returns the outcome of each."""
     return [_SENDERS[channel](context, event) for channel in there]
 
 
@@ -70,7 +70,7 @@ def channel_faults(context: Context) -> Iterator[str]:
 
 
 def unusable_channels(reached: Reach) -> list[ChannelTried]:
-    """Return the channels that cannot be used, with the reasons, as tries with the outcome "absent"."""
+    """Return the channels that cannot be used, with the reasons, in the form of tries whose outcome is "absent"."""
     return [_tried(channel, "absent", reason) for channel, reason in reached.absent.items()]
 
 
@@ -144,7 +144,10 @@ def _send_command(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _send_urls(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Send the message to the person's addresses, by apprise. Only the schemes of the addresses are shown."""
+    """Send the message to the person's addresses, by apprise. Only the schemes of the addresses are shown.
+
+    "told" when at least one address took it.
+    """
     if not context.world.machine.has_module("apprise"):
         return _tried("urls", "failed", _EXTRA)
     urls = context.setting("notify.urls")

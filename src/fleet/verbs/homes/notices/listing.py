@@ -23,7 +23,10 @@ def newest_notices(rows: Rows, *, most: int) -> list[NoticeView]:
 
 
 def try_channels(context: Context, only: NoticeChannel | None = None) -> list[ChannelTried]:
-    """Send a test message to one channel, or to all that the settings name, also in quiet hours. Returns each outcome."""
+    """Send a test message by the channel `only`, or with None by all that the settings name, also in quiet hours.
+
+    Returns the outcome of each.
+    """
     wanted: list[NoticeChannel] = context.setting("notify.channels") if only is None else [only]
     reached = channels.usable_channels(context, wanted)
     event = NotifyEvent(

@@ -25,7 +25,7 @@ _MOST = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """The conditions that hold now, and the agents whose state is unknown at the moment."""
+    """The conditions that hold at one moment. `unsure`: ids of the agents whose state is not known then."""
 
     conditions: list[Condition]
     unsure: frozenset[str]

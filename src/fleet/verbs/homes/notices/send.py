@@ -87,7 +87,10 @@ def record_changes(context: Context) -> Changes:
 
 
 def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
-    """Return the change that records begun and ended conditions. Its operation names no project: no coordinator has to act on it."""
+    """Return the change that records begun and ended conditions. `idents` are the ids for the new notices.
+
+    Its operation names no project, because no coordinator has to act on it.
+    """
 
     def work(tx: Tx) -> None:
         for each in found.over:
@@ -102,7 +105,7 @@ def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
 
 
 def _add_notice(tx: Tx, ident: str, condition: Condition) -> None:
-    """Add the notice of a condition: due, or lapsed at once when the condition is too old to be news."""
+    """Add the notice of a condition. Its state is `due`, or `lapsed` when the condition is too old to be news."""
     state: NoticeState = "due" if conditions.is_news(condition, tx.at) else tables.step(steps.STEPS, "due", steps.LAPSE)
     q.add_notice(
         tx,
@@ -124,7 +127,11 @@ def _add_notice(tx: Tx, ident: str, condition: Condition) -> None:
 
 
 def record_lost_senders(context: Context) -> None:
-    """Step the notices whose sender was killed on to their next state. The caller holds the gate."""
+    """Record that a notice's sender died while it was sending the notice.
+
+    Such a notice becomes due again, or `unsure` when its kind is sent only once. Only notices of this home are looked
+    at. The caller holds the gate for sending.
+    """
     sender = context.world.record.id
     lost = context.store.read(lambda rows: q.notices_of_lost_senders(rows, sender=sender))
     if not lost:
@@ -151,7 +158,11 @@ def _send_message(context: Context, message: Message, there: tuple[NoticeChannel
 
 
 def take(message: Message, ident: str, sender: str) -> Change[list[str]]:
-    """Return the change that takes a message's notices for one sender; committing it returns the ids that nobody else took."""
+    """Return the change that takes a message's notices for one sender, so that no other sender sends them.
+
+    `ident` is the message's id, `sender` a home. Committing it returns the ids of the notices that were taken; another
+    sender may have taken the rest.
+    """
     after = tables.step(steps.STEPS, "due", steps.TAKE)
 
     def work(tx: Tx) -> list[str]:
@@ -205,7 +216,10 @@ def _record_notice(
     channels: str = "",
     told_at: int | None = None,
 ) -> None:
-    """Move a notice out of the state "sending", with the outcome of the message."""
+    """Record how sending a notice went, and move it from the state "sending" to `after`.
+
+    `trouble` is '' when nothing failed; `next_at` is when it may be sent again.
+    """
     q.record_sending(
         tx,
         id=notice.id,

@@ -69,7 +69,10 @@ def _is_installed(world: World, system: UnitSystem, unit: Unit) -> bool:
 
 
 def uninstall(context: Context) -> DaemonUnit:
-    """Stop this home's daemon and remove its unit. Does nothing when there is none."""
+    """Stop this home's daemon and remove its unit. Does nothing when there is none.
+
+    Raises ForeignUnit for a file that fleet did not write, UnitRefused when the system refuses.
+    """
     world = context.world
     system, unit = _unit_system(world), _unit_of_home(world)
     path = system.path(unit)
@@ -111,7 +114,10 @@ def _unit_of_home(world: World) -> Unit:
 
 
 def _own_unit_text(world: World, system: UnitSystem, unit: Unit, path: str) -> str | None:
-    """Return the text of the unit's file; None when there is none. Raises ForeignUnit when another home or program wrote it."""
+    """Return the text of the unit's file; None when there is no file.
+
+    Raises ForeignUnit when another home or program wrote it.
+    """
     text = world.machine.read_file(path)
     if text is None:
         return None

@@ -12,7 +12,10 @@ _LONGEST = 180
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """The daemon of a home, as the system has to start it."""
+    """What a system needs to know to start the daemon of a home.
+
+    `program` is the fleet program, `path` the PATH of the daemon.
+    """
 
     home: str
     home_id: str

@@ -28,7 +28,10 @@ ENGINE = "job"
 
 
 def start(context: Context, job: Job, item: Item) -> Outcome | None:
-    """Dispatch a running item. Returns the outcome if the dispatch failed; None if it started or has to wait."""
+    """Dispatch an agent for an item that is recorded as running.
+
+    Returns the outcome if the dispatch failed; None if it started, or if the item has to wait and was put back.
+    """
     slug = items.slug(job.id, item.id)
     wanted = Wanted(project=job.project, slug=slug, engine=ENGINE, onto=job_branch(job.id))
     try:
@@ -48,9 +51,10 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
 
 
 def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
-    """Return the outcome of a running item; None while its attempt runs, or when the item was set back to waiting.
+    """Return the outcome of a running item; None while its attempt runs.
 
-    Reclaims what the attempt held, unless the item has passed: `reclaim_ended` does that later.
+    None too when its attempt was interrupted and the item was set back to waiting. Reclaims what the attempt held, unless
+    the item has passed: `reclaim_ended` does that later.
     """
     row = _current_dispatch(context, job, item)
     if row is not None and not decide_and_apply(context, row, "job", reclaims=False).ended:
@@ -73,7 +77,7 @@ def reclaim_ended(context: Context, job: Job, item: str) -> None:
 
 
 def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: float) -> bool:
-    """Wait until the process of one of these items exits, for at most `seconds`, and return True.
+    """Wait until the process of one of these items exits, or until `seconds` have passed, and return True.
 
     First waits for a process that tmux is just starting. Returns False when an item has no dispatch, or the kernel
     cannot wait for its process.
@@ -106,7 +110,7 @@ def _current_dispatch(context: Context, job: Job, item: Item) -> Dispatch | None
 
 
 def _outcome_without_verdict(context: Context, job: Job, item: Item, row: Dispatch | None) -> Outcome | None:
-    """Return the outcome of an attempt that ended before its steps did; None when the item was put back to waiting.
+    """Return the outcome of an attempt that ended without a verdict on its item; None when the item was put back to waiting.
 
     The runner or the machine died, or the attempt never began.
     """

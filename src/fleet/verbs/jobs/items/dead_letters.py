@@ -36,7 +36,10 @@ def _queued_items(context: Context, ident: str) -> list[Item]:
 
 
 def _named_items(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Item]:
-    """Return the named items, or the whole queue if `everything`. Raises Refused for an item that is not in the queue."""
+    """Return the named items, or the whole queue if `everything`. Raises Refused for an item that is not in the queue.
+
+    Raises Refused too when items are named together with `everything`, or neither is given.
+    """
     if everything == bool(given):
         raise errors.Refused(what="name the items, or use --all")
     if everything:
@@ -80,7 +83,10 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
 
 
 def drop(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsDropped:
-    """Skip items of the dead-letter queue for good and remove their worktrees. Uncommitted work is kept in refs."""
+    """Take items out of the dead-letter queue for good and remove their worktrees.
+
+    They end as skipped. Uncommitted work is kept in refs.
+    """
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
     which = [row.id for row in _named_items(context, ident, given, everything=everything)]

@@ -27,7 +27,10 @@ _BRIEF = 0.25
 
 @dataclass(slots=True)
 class _RunningItem:
-    """A running item: its current step, and the records of its earlier steps."""
+    """An item that is running: its current step, and the records of its earlier steps.
+
+    `number` is the current step's, from 1; `since` is when it began, by the monotonic clock.
+    """
 
     item: Item
     where: run_step.Where
@@ -76,7 +79,7 @@ class InPlace:
         work.since = self._context.world.clock.ticks()
 
     def at_work(self) -> dict[str, int]:
-        """Return the pids of steps that have run for at least a quarter of a second, by item."""
+        """Return the pids of the steps that run, by item; steps that began less than a quarter of a second ago are left out."""
         before = self._context.world.clock.ticks() - _BRIEF
         return {
             item: work.child.pid

@@ -137,7 +137,10 @@ def _read_file(where: run_step.Where, name: str) -> str:
 
 
 def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]:
-    """Return the files of the checkout that match the glob. Raises JobFailed for a pattern that leads out of it."""
+    """Return the files of the checkout that match the glob, each as {"path": path}.
+
+    Raises JobFailed for a pattern that leads out of the checkout.
+    """
     if os.path.isabs(pattern) or ".." in pattern.split("/"):
         raise JobFailed(
             job=where.job,
@@ -170,7 +173,10 @@ def parse_input(text: str) -> object:
 
 
 def _select_items(workflow: Workflow, given: object) -> list[object]:
-    """Return the list that `select` picks from the job's input. Raises JobFailed when the result is not a list."""
+    """Return the list that the job's JMESPath expression `select` picks from its input.
+
+    Raises JobFailed when the result is not a list.
+    """
     select = workflow.map.select
     try:
         selected = jmespath.search(select, given) if select else given

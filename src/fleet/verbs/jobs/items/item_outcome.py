@@ -25,7 +25,11 @@ _REASON = 6_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of one attempt at an item."""
+    """The outcome of one attempt at an item.
+
+    `where` is the step or part at which it failed. `signature` groups failures that are alike, None lets it be computed.
+    `parked`: the item is to be parked instead of tried again.
+    """
 
     passed: bool
     where: str
@@ -43,7 +47,7 @@ class Attempt(NamedTuple):
 
 
 def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share: float) -> Failure:
-    """Return the record of a failed attempt: the item waits for a retry, or its state follows from `on_failure`.
+    """Return what to record for a failed attempt: the item waits for a retry, or gets the state that `on_failure` says.
 
     `share`, a random number from 0 to 1, spreads the times of the retries.
     """
@@ -68,9 +72,10 @@ def _state_of_failed(workflow: Workflow, item: Item, outcome: Outcome) -> ItemSt
 
 
 def why_pause(context: Context, job: Job, workflow: Workflow) -> str | None:
-    """Return why the job has to pause; None when it can continue.
+    """Return why the job has to pause because many items failed alike; None when it can continue.
 
-    It pauses when enough items, and most of those tried since the runner began, have failed alike.
+    It pauses when as many failed alike as the workflow's `breaker` says, and these are most of the items tried since the
+    runner began.
     """
     if not workflow.map.breaker:
         return None

@@ -46,11 +46,12 @@ def ensure_branch(context: Context, job: Job) -> None:
 
 
 def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str | None:
-    """Merge an item's work into the job's branch. Returns the branch's commit that contains it; None when there is
-    nothing to merge.
+    """Merge an item's work into the job's branch.
 
-    Raises NotMergeable on a conflict. With `shared`, merge the shared checkout, whose branch the steps of all items
-    have moved since setup ended.
+    Returns the commit of that branch that contains the work; None when there is nothing to merge.
+
+    Raises NotMergeable on a conflict. With `shared`, `item` is setup, whose worktree is the checkout that all items share;
+    what their steps committed there is merged.
     """
     slug, name = items.slug(job.id, item), job_branch(job.id)
     repository, git = context.project(job.project).path, context.world.git
@@ -91,7 +92,7 @@ def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
 
 
 def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> None:
-    """Raise NotMergeable when an item's branch moved after its steps ended: no step has made the commits there."""
+    """Raise NotMergeable when an item's branch moved after its steps ended: the new commits are not the item's."""
     state = context.store.read(lambda rows: tasks.state(rows, job.project, slug))
     if tip is None or state.work in {None, tip}:
         return

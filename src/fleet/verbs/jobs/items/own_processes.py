@@ -78,7 +78,10 @@ class OwnProcesses:
 
     def run(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str, files: tuple[str, str], limit: float,
             check_wanted: Callable[[], None]) -> Ended:  # fmt: skip
-        """Run one command to its end. Kill it when `check_wanted` raises or the runner is interrupted."""
+        """Run one command to its end and return how it ended.
+
+        `limit` is in seconds. The command is killed when `check_wanted` raises or the runner is interrupted.
+        """
         output, errors = files
         lock, world = self.take(), self._context.world
         child = world.children.start(
@@ -139,7 +142,7 @@ def _add_intent(claim: Claim) -> Change[None]:
 
 
 def _record_processes(claim: Claim, processes: dict[str, str]) -> Change[None]:
-    """Return the change that records the processes of a job's runner in its claim, by item."""
+    """Return the change that records in a runner's claim which process works on which item."""
     data = jsontext.dumps(claim.data | {"processes": processes})
 
     def work(tx: Tx) -> None:
@@ -170,7 +173,7 @@ def end_leftovers(context: Context, job: str) -> None:
 
 
 def _refuse_living_runner(context: Context, claim: Claim) -> None:
-    """Raise Contested when the runner of this claim is of this home and still lives."""
+    """Raise Contested when this home's runner that made the claim is alive."""
     runner = runner_of(claim)
     if is_own(context, claim) and life_of_runner(claim, context.world) == "alive":
         raise Contested(
@@ -179,5 +182,5 @@ def _refuse_living_runner(context: Context, claim: Claim) -> None:
 
 
 def _unrecorded_claim(context: Context, job: str) -> Claim:
-    """Return a claim that is not in the store, for finding a job's processes by their mark and lock."""
+    """Return a claim that is not in the store: with it, a job's processes can be found by their mark and lock."""
     return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job), host=context.world.host.id, job=job)

@@ -40,7 +40,11 @@ _OUTPUTS = ("out", "log")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where a step runs (home, folder), and for which job, item and attempt."""
+    """Where a step runs, and for which job, item and attempt.
+
+    `cwd` is its folder, `folder` that of the job's document. `own`: the runner itself starts it. `dispatch`: the dispatch
+    in whose session it runs, '' for none.
+    """
 
     home: str
     job: str
@@ -61,7 +65,10 @@ class Where:
 
 @record(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """The result of a step: success, exit status, reason of a failure, commits."""
+    """The result of a step: success, exit status, reason of a failure, commits.
+
+    `status` is None when there is none. `limit`: the words that report a usage limit, '' for none.
+    """
 
     ok: bool
     status: int | None
@@ -72,7 +79,7 @@ class StepResult:
 
 
 def environment(where: Where) -> dict[str, str]:
-    """Return the environment of a step: this process's, with the names of home, project, job and item.
+    """Return the environment of a step: this process's, with variables that name home, project, job and item.
 
     A step gets no task and no hooks, because one step cannot report that the whole item is done.
     """
@@ -184,17 +191,16 @@ class StepRun:
         return sandbox.enclose(context, engine, work, words, env)
 
     def _head(self) -> str | None:
-        """Return the commit of the checkout; None when it is not needed.
+        """Return the commit of the checkout; None when nobody needs it, or git does not know it.
 
-        It is not needed for a shell step in the shared checkout that need not commit, because other items commit there
-        too.
+        A shell step in the shared checkout that need not commit does not need it: other items commit there too.
         """
         if self._where.own and self._step.kind == "shell" and not self._step.commit_required:
             return None
         return self._context.world.git.resolve_in(self._where.cwd, "HEAD")
 
     def conclude(self, ended: Ended) -> tuple[StepResult, JobStep]:
-        """Return the result and the row of a step that has ended; remove its empty output files."""
+        """Return the result of a step that has ended, and its row for the store; remove its empty output files."""
         result = self._result_of(ended, self._new_commits(self._head()))
         self._count_tokens()
         for kind, path in zip(_OUTPUTS, self.files, strict=True):
@@ -268,7 +274,11 @@ class StepRun:
         return words[0]
 
     def _new_commits(self, after: str | None) -> tuple[str, ...]:
-        """Return the commits that the checkout has gained since the step started, oldest first."""
+        """Return the commits that the item's checkout has gained since the step started, oldest first.
+
+        `after` is its commit at the end of the step, None when it is not known. () when there are none or when git
+        cannot list them.
+        """
         if self._before is None or after is None or self._before == after:
             return ()
         repository = self._context.project(self._where.project).path
@@ -302,7 +312,10 @@ class Chosen(NamedTuple):
 
 
 def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
-    """Return the engine that a step names, else the first of the project's engines that is not held back."""
+    """Return the engine for an agent step: the one it names (`name`), else the first of the project's that is not held back.
+
+    Raises BadInput when neither names one.
+    """
     choices = (name,) if name else engine_choices(context.setting("engine", project))
     if not choices:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
@@ -312,7 +325,10 @@ def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
 
 
 def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None, str | None]:
-    """Return the engine, the model and the autonomy of an agent step. Raises when the engine cannot run the step."""
+    """Return the engine, the model and the autonomy of an agent step. The last two are None for the engine's default.
+
+    Raises EngineMissing or BadInput when the engine cannot run the step.
+    """
     name, first = choose_engine(context, step.engine, project)
     engine = read_engine(context.world.home, name)
     if not engine.headless and (engine.interactive or "{command}" in engine.start):
@@ -327,14 +343,14 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
 
 
 def _end_of_output(path: str) -> str:
-    """Return the end of a step's output file, preceded by how many bytes were left out."""
+    """Return the last bytes of a step's output file, after a line that says how many bytes were left out."""
     most = TAIL // 2
     before = os.path.getsize(path) - most if os.path.exists(path) else 0
     return f"({before:,} bytes before this left out)\n{tail(path, most)}" if before > 0 else tail(path, most)
 
 
 def tail(path: str, most: int = TAIL) -> str:
-    """Return the end of a step's output file; "" when the file is missing."""
+    """Return the last `most` bytes of a step's output file as text; "" when the file is missing."""
     try:
         with open(path, "rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - most, 0))
@@ -344,7 +360,7 @@ def tail(path: str, most: int = TAIL) -> str:
 
 
 def write_steps(context: Context, job: Job, known: Steps) -> None:
-    """Write the steps of a job to a file, for the sessions of its items."""
+    """Write a job's steps to a file, from which the sessions of its items read them; leave a file that has them already."""
     if _held_steps(context, job) != known:
         context.world.files.publish(paths.job(job.id, "steps.json"), job_steps.written(known, job.source))
 
@@ -368,7 +384,10 @@ def _held_steps(context: Context, job: Job) -> Steps | None:
 
 
 def values_of(context: Context, job: Job, steps: Steps, part: str, data: object) -> Values:
-    """Return the values of the placeholders that one part of a job's document may use."""
+    """Return the values for the placeholders in one part of a job's document.
+
+    `data` is the item for the part `map`, and the results of the items for `reduce`.
+    """
     values: Values = {"env": json.loads(job.parameters)}
     if part == "map":
         values["item"] = data
@@ -380,7 +399,7 @@ def values_of(context: Context, job: Job, steps: Steps, part: str, data: object)
 
 
 def _setup_outputs(context: Context, job: Job, steps: Steps) -> dict[str, str]:
-    """Return the outputs of the setup steps in their last attempt, by step name; the last one also as `output`."""
+    """Return the outputs of the setup steps' last attempt: by step name, and that of the last step as `output`."""
     setup = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id="setup"))
     attempt = setup.attempts if setup else 0
     outputs = {"output": ""}

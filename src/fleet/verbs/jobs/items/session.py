@@ -33,7 +33,10 @@ _CHUNK = 65_536
 
 
 def perform(context: Context, dispatch: str, project: str, slug: str, show: Show) -> bool:
-    """Run all steps of the item that this dispatch is for, and record the verdict. Returns whether the item passed."""
+    """Run all steps of the item that a dispatch is for, and record the verdict. Returns whether the item passed.
+
+    `show` is called with the output of the steps, as text.
+    """
     known = context.store.read(lambda rows: q.item_of_task(rows, project=project, slug=slug))
     if known is None:
         raise errors.NoSuchItem(job="(none)", item=slug)
@@ -61,7 +64,10 @@ def _take_item(context: Context, job: Job, item: Item, dispatch: str) -> Item:
 
 
 def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show) -> None:
-    """Reset the worktree to the tip of the job's branch. Work that an earlier attempt left there is kept in a ref."""
+    """Reset the item's worktree to the tip of the job's branch.
+
+    Work that an earlier attempt left there is first kept in a ref.
+    """
     repository, git = context.project(job.project).path, context.world.git
     tip = git.resolve(repository, head_ref(job_branch(job.id)))
     if tip is None:
@@ -73,7 +79,10 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
 
 
 def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, StepResult]:
-    """Run the steps until one fails. Returns the part or step at which the item ended, and the result of its last step."""
+    """Run the item's steps in order until one fails.
+
+    Returns where it ended (a part or a step, for people), and the result of the last step that ran.
+    """
     part, every = item.part, run_step.read_steps(context, job)
     data = results.map_values(context, job) if part == "reduce" else json.loads(item.data)
     values = run_step.values_of(context, job, every, part, data)

@@ -73,9 +73,9 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
 
 
 def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
-    """Merge, prepare and verify in the project's warm tree; make a new one if git cannot reset or merge in it.
+    """Merge the orders in the project's warm tree, prepare it and verify. If git cannot reset it or merge in it, make a new one.
 
-    Git refuses to merge, for example, work that commits a file which an earlier setup made and the reset keeps.
+    Git refuses, for example, to merge work with a file that an earlier setup has made in the tree.
     """
     if warm.used and not _reset_warm_tree(context, attempt.first, warm):
         return _merge_in_new(context, attempt, warm)
@@ -100,7 +100,10 @@ def _merge_in_new(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]
 
 
 def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
-    """Merge and verify in a tree of the first order's finisher, which is removed afterwards."""
+    """Merge and verify the orders in a new worktree, and remove it afterwards.
+
+    The worktree is a claim of the first order's finisher. Returns and raises as `merge_and_verify` does.
+    """
     first = attempt.first
     claim = intent(context, KINDS["merge_tree"], first)
     context.commit(_record_intent(first, claim))
@@ -124,7 +127,10 @@ def _verify_last(context: Context, attempt: _Attempt, claim: Claim, made: list[M
 
 
 def _merge_orders(context: Context, attempt: _Attempt, claim: Claim) -> list[Made]:
-    """Merge the orders in a tree, holding its effect lock, which git inherits in case it outlives this process."""
+    """Merge the orders in a tree while holding the tree's effect lock.
+
+    git inherits the lock, which therefore stays held if git outlives this process.
+    """
     lock = context.world.effect_lock(claim.id)
     handle = _take_effect_lock(lock, claim)
     try:

@@ -45,7 +45,9 @@ def merge_in_turn(context: Context, path: str, orders: Sequence[Order], *, advic
 
 
 def _merge_commit(context: Context, order: Order, path: str, onto: str) -> str:
-    """Return the merge commit, after a check that its parents are the old tip and the task's commit, in this order.
+    """Return the merge commit that git has just made at `path`.
+
+    Checks that its parents are the old tip `onto` and the task's commit, in this order; raises FleetError if not.
 
     Returns the old tip when it already contains the task's commit.
     """

@@ -15,9 +15,9 @@ _MERGING = "merging; neither setup nor verify has printed anything yet\n"
 
 
 def running_output(context: Context, row: Dispatch) -> str:
-    """Return the output of an unfinished finisher so far.
+    """Return what the commands of an unfinished finisher have printed so far.
 
-    Of tasks that are merged together, the first one's finisher has the output, and each of them shows it.
+    When tasks are merged together, only the first one's finisher has the output; it is returned for the others too.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=row.project, ended=0))
     together = [each.id for each in rows if each.kind == "finisher" and each.process == row.process]

@@ -53,7 +53,10 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
 
 
 def prepare_bare(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
-    """Prepare a merge tree that was never used. Raises NotVerified when the merged work broke the setup command."""
+    """Prepare a merge tree that was never used. Raises NotVerified when the merged work broke the setup command.
+
+    Raises SetupFailed when setup failed for another reason.
+    """
     tracked = context.world.proofs.files_at(order.repository, commit)
     wanted = _without_tracked(wanted, tracked)
     copy_files(context.world, wanted.repository, wanted.path, wanted.copies)
@@ -77,9 +80,9 @@ def _run_setup(context: Context, order: Order, wanted: Preparation, commit: str)
 
 
 def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation, commit: str) -> Warm:
-    """Copy the files that changed in the user's checkout; run setup again if anything it depends on changed.
+    """Copy the files that changed in the user's checkout; run the setup command again if anything that it depends on changed.
 
-    Raises NotVerified or SetupFailed when setup fails.
+    Raises NotVerified or SetupFailed when setup fails. Returns the warm tree with the new preparation.
     """
     tracked = context.world.proofs.files_at(order.repository, commit)
     wanted = _without_tracked(wanted, tracked)
@@ -116,7 +119,10 @@ def _fingerprint(context: Context, order: Order, wanted: Preparation, tracked: M
 def _blame_changed_setup(
     context: Context, order: Order, wanted: Preparation, commit: str, error: errors.SetupFailed
 ) -> None:
-    """Raise NotVerified when the merged work changed what setup depends on; else return: the work did not cause the failure."""
+    """Raise NotVerified when the merged work changed a file that setup depends on, so that the work may have caused `error`.
+
+    Otherwise return.
+    """
     trees = [context.world.proofs.files_at(order.repository, each) for each in (order.base or commit, commit)]
     before, after = (_fingerprint(context, order, wanted, tracked) for tracked in trees)
     if before != after:

@@ -59,7 +59,10 @@ def check_out_submodules(context: Context, order: Order, path: str) -> None:
 
 
 def trusted_command(context: Context, order: Order, setting: str, called: str) -> str | None:
-    """Return a command from the project's settings, None if not set. Raise NotMergeable when no person has trusted it."""
+    """Return a command from the project's settings, None if not set. Raise NotMergeable when no person has trusted it.
+
+    `called` names the command in the error.
+    """
     try:
         command: str | None = context.setting(setting, order.project)
     except errors.NotTrusted as error:
@@ -126,5 +129,5 @@ def _describe_tree_change(context: Context, path: str, merge_commit: str, before
 
 
 def _not_verified(order: Order, why: str, advice: str, stage: str) -> errors.NotVerified:
-    """Return the error for a failed verify, with the stage at which the task is parked."""
+    """Return the error for a failed verify, with the stage at which the task is to be parked."""
     return errors.NotVerified(project=order.project, slug=order.slug, why=why, advice=advice, stage=stage)

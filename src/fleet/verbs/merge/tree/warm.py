@@ -48,7 +48,7 @@ class Warm:
 def take_warm_tree(context: Context, order: Order) -> Warm | None:
     """Return the project's warm merge tree; make it if there is none.
 
-    Returns None when it may be in use, or an unusable one could not be removed.
+    None when another finisher may still use it, or when an unusable tree could not be removed.
     """
     if _may_be_in_use(context, order.project):
         return None
@@ -61,12 +61,15 @@ def take_warm_tree(context: Context, order: Order) -> Warm | None:
 
 
 def renew_warm_tree(context: Context, order: Order, warm: Warm) -> Warm | None:
-    """Remove the warm merge tree and make a new one. Returns None when it could not be removed."""
+    """Remove the warm merge tree and make a new one. None when the old one could not be removed."""
     return None if release(context, warm.claim) else _make_warm_tree(context, order)
 
 
 def note_preparation(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
-    """Record the fingerprint of the warm merge tree's setup, and its files that git neither tracks nor ignores."""
+    """Record the fingerprint of the warm merge tree's setup, and its files that git neither tracks nor ignores.
+
+    `prepared` is '' while setup has not been completed.
+    """
     data = {**warm.claim.data, "prepared": prepared, "copied": copied, "made": made}
 
     def work(tx: Tx) -> None:
@@ -95,7 +98,7 @@ def release_warm_tree(context: Context, project: str) -> list[str]:
 
 
 def _make_warm_tree(context: Context, order: Order) -> Warm:
-    """Make the project's warm merge tree at the order's base, not prepared yet."""
+    """Create the project's warm merge tree, checked out at the order's base. Setup has not run in it yet."""
     kind = KINDS[_KIND]
     claim = Claim(
         id=context.world.ids.key(),
@@ -126,7 +129,7 @@ def _warm_tree_claims(context: Context, project: str) -> list[Claim]:
 
 
 def _is_warm_tree_usable(context: Context, claim: Claim) -> bool:
-    """Return whether the claim on a warm merge tree is live and the tree is there and ours."""
+    """Return whether the claim on a warm merge tree is live and the tree exists and is fleet's."""
     return claim.is_live and KINDS[_KIND].look(claim, context.world) == "ours"
 
 

@@ -17,11 +17,11 @@ _LONG = 3_600.0
 
 
 def keep_dirty(git: Git, repository: str, path: str, slug: str) -> str:
-    """Commit everything in a worktree of fleet's to a new ref, clean the worktree, and return the ref. The branch does
-    not move.
+    """Commit everything in a worktree of fleet's to a new ref, clean the worktree, and return the ref.
 
-    Of a submodule only its checked-out commit is kept; the caller has proven that this commit exists elsewhere. When
-    the newest ref already holds the same work, it is returned instead: an interrupted call may be repeated.
+    The worktree's branch does not move. Of a submodule only its checked-out commit is kept; the caller has proven that this
+    commit exists elsewhere. When the newest ref already has the same work, it is returned instead, so that an interrupted
+    call can be repeated.
     """
     submodules = _changed_submodules(git, path)
     hidden = worktree_status.hidden_edits(git.exactly, path, git.funnel)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def clone_has_own_work(git: Git, path: str) -> bool:
     """Return whether a repository that somebody made in a worktree may contain work that exists nowhere else.
 
-    A clone has none if all its commits are on its remotes and its files are as committed. Its ignored files are judged
-    like those of the worktree. A worktree of another repository always counts.
+    A clone has none if its remotes have all its commits and its files are as committed. Its ignored files are judged like
+    those of the worktree. A worktree of another repository is always taken to have some.
     """
     if not os.path.isdir(f"{path}/.git") or os.path.islink(f"{path}/.git"):
         return True

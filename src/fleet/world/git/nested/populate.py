@@ -29,7 +29,11 @@ _FROM_CHECKOUTS_ADDRESS = tuple(f"protocol.{name}.allow=always" for name in ("fi
 
 
 class _Level(NamedTuple):
-    """A worktree or a submodule whose own submodules are to be checked out."""
+    """A worktree or a submodule whose own submodules are to be checked out.
+
+    `ask` runs git there, `own` is its git directory, `others` are the git directories of other checkouts of the same
+    repository, the user's first.
+    """
 
     ask: Ask
     path: str

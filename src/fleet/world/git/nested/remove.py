@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def take_out(git: Git, tree: str) -> None:
-    """Remove the submodules of a worktree and their repositories. Safe to repeat."""
+    """Delete the checked-out submodules of a worktree, then move their repositories aside.
+
+    `tree` is the path of the worktree. The repositories go to a folder that git deletes together with the worktree.
+    Does nothing when there are none. Safe to repeat.
+    """
     modules = modules_of(tree)
     if not os.path.isdir(modules):
         return

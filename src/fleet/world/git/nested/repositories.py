@@ -59,7 +59,11 @@ def has_submodules(path: str) -> bool:
 
 
 def _has_own_files(git: Git, tree: str, name: str, *, but_missing: bool) -> bool:
-    """Return whether a submodule may have edits of its own. Untracked submodules inside it do not count: they are checked separately."""
+    """Return whether a submodule may have edits of its own.
+
+    Untracked submodules inside it do not count, because they are checked separately. With `but_missing`, deleted files do
+    not count.
+    """
     path = f"{tree}/{name}"
     if has_filters(git, path):
         return True

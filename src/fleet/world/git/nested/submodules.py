@@ -78,7 +78,10 @@ def other_repositories_among(found: Status, tree: str) -> list[str]:
 
 
 def _repositories_below(folder: str) -> Iterator[str]:
-    """Yield the repositories of submodules below a folder, nested ones too."""
+    """Yield the paths of all submodule repositories in a folder `modules` of a git directory, nested submodules included.
+
+    A repository is a folder that has `objects` and `HEAD`. Nothing is yielded when the folder does not exist.
+    """
     if not os.path.isdir(folder):
         return
     with os.scandir(folder) as entries:
