@@ -68,6 +68,24 @@ def test_errors_are_the_same_through_the_daemon_and_without_it(either, daemon):
     assert all(answer.code for answer in through)
 
 
+@pytest.fixture(params=["directly", "by the daemon"])
+def way(request, either) -> str:
+    """Whether a daemon does what the test asks for."""
+    if request.param == "by the daemon":
+        request.getfixturevalue("daemon")
+    return request.param
+
+
+@pytest.mark.req("IPC-1", "CLAIMS-1")
+def test_a_prompt_belongs_to_the_program_that_called_fleet(either, way):
+    """The command line runs in this process, so the program is this one's parent."""
+    either.add("a")
+    either("claims", "acquire-prompt", "aaaaaaaa", "--owner", "a", stdin=b"the prompt\n").ok()
+    with Fleet.open(str(either.home), asks_daemon=False) as opened:
+        program = opened.world.processes.identify(os.getppid())
+        assert opened.dispatches.show("aaaaaaaa").spawner == str(program)
+
+
 @pytest.mark.req("IPC-3")
 def test_a_second_daemon_refuses_and_names_the_first(fleet, served, program):
     answer = program("daemon", "run").refused(12, f"pid={served.pid}", "fleet daemon status")

@@ -19,9 +19,9 @@ def scene(scene: SimulatedScene) -> SimulatedScene:
 
 def acquire(scene: SimulatedScene, owner: str) -> Process:
     """Publish a prompt, as a program; return the program's process."""
-    program = scene.open()
-    program.claims.acquire_prompt(A, "the prompt\n", WantedPrompt(owner=owner))
-    return scene.process_of(program)
+    with scene.called_by_program() as (fleet, program):
+        fleet.claims.acquire_prompt(A, "the prompt\n", WantedPrompt(owner=owner))
+    return program
 
 
 def start_agent(scene: SimulatedScene, *, names_home: bool) -> Process:

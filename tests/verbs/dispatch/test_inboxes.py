@@ -20,10 +20,11 @@ A, B, C = "aaaaaaaa", "bbbbbbbb", "cccccccc"
 KIND = "coord_prompt_inbox"
 
 
-def acquire(scene: SimulatedScene, ident: str, slug: str, text: str, *, preserve: bool = False) -> Path:
-    scene.fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
+def acquire(scene: SimulatedScene, ident: str, slug: str, text: str, *, fleet=None, preserve: bool = False) -> Path:
+    fleet = fleet or scene.fleet
+    fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
     wanted = WantedPrompt(owner=f"project/{PROJECT}/slug/{slug}", preserve=preserve)
-    return Path(scene.fleet.claims.acquire_prompt(ident, text, wanted).path)
+    return Path(fleet.claims.acquire_prompt(ident, text, wanted).path)
 
 
 def inbox(scene: SimulatedScene, ident: str) -> Claim:
@@ -250,7 +251,8 @@ def test_only_the_owner_s_live_inbox_is_handed_over(scene):
 def test_a_file_is_managed_when_a_claim_names_it_whatever_its_name_says(scene):
     fleet = scene.fleet
     path = acquire(scene, A, "a", "first\n")
-    acquire(scene, B, "b", "-")
+    with scene.called_by_program() as (command, program):
+        acquire(scene, B, "b", "-", fleet=command)
     fleet.claims.rewrite_prompt(B, A, "new\n")
     stray = path.with_name("0123abcd.md")
     stray.write_text("a person's\n")
@@ -259,6 +261,7 @@ def test_a_file_is_managed_when_a_claim_names_it_whatever_its_name_says(scene):
     assert f"inbox/{A}.md" not in found, "it has A's name, and B has it"
     assert fleet.claims.release_prompt(A, KIND).outcome == "already_released"
     assert (path.read_text(), stray.read_text()) == ("new\n", "a person's\n")
+    scene.machine.table.exit(program)
     fleet.dispatches.kill(B, "a test")
     assert (path.exists(), stray.read_text()) == (False, "a person's\n"), "it went with its owner"
 

@@ -150,7 +150,9 @@ def test_the_record_of_an_archived_dispatch_is_archived_or_missing_and_every_cla
         assert scene.fleet.coord.stop(PROJECT, "a test").stopped
     else:
         ident = A
-        acquire(scene, A, "a")
+        with scene.called_by_program() as (fleet, program):
+            acquire(scene, A, "a", fleet=fleet)
+        scene.machine.table.exit(program)
         scene.fleet.dispatches.kill(A, "a test")
     scene.clock.wait(60)
     archive(scene.fleet.context, ident)

@@ -57,7 +57,7 @@ class Swept(Value):
     action: str  # what was done, or would be done
     done: bool = False
     standing: bool = False  # there is nothing to do about it now
-    waiting: bool = False  # nothing leaked: the next tick of the project's coordinator does it
+    waiting: bool = False  # nothing leaked: the next tick or sweep brings a derived file up to date
 
 
 class Pruned(Value):

@@ -87,6 +87,16 @@ class SimulatedScene:
         fleet.close()
         self.machine.table.exit(called)
 
+    @contextlib.contextmanager
+    def called_by_program(self) -> Iterator[tuple[Fleet, Process]]:
+        """Open the home in a command that a new program runs, and yield the program too. It lives on when the command ends."""
+        program = self.machine.table.spawn(self.machine.shell.pid, ["program"])
+        command = self.machine.table.spawn(program.pid, ["fleet"])
+        fleet = self.open(process=command)
+        yield fleet, program
+        fleet.close()
+        self.machine.table.exit(command)
+
     # a task's way -----------------------------------------------------------------------------------------------------
     def dispatch(self, slug: str, fleet: Fleet | None = None) -> str:
         """Add a task if it is missing and dispatch it, without launching its agent; return the dispatch id."""

@@ -7,7 +7,6 @@ is killed at any point is finished from the store.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -94,14 +93,14 @@ def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
 def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
     """Return the change that records a prompt's claim before its file is written, and adds the dispatch if it is new."""
     # The calling program will start the agent: its death, not ours, proves that the agent will never start.
-    caller = context.world.processes.identify(os.getppid())
+    program = str(context.world.processes.caller())
 
     def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
         row = q.dispatch_by_id(tx, id=order.dispatch)
         if row is None:
-            _add_pending_dispatch(tx, context, kind, order, str(caller or context.world.processes.me()))
+            _add_pending_dispatch(tx, context, kind, order, program)
         elif not is_unfinished(row):
             raise errors.Superseded(who=f"dispatch {order.dispatch}", project=order.project, slug=order.slug or "",
                              now=f"it is {row.exec_state}")  # fmt: skip

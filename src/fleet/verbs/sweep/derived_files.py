@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fleet.model.results.value import Value
 from fleet.store import queries as q
@@ -12,6 +12,10 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
+
+
+# incomplete: what the store has is missing in the file; wrong: the file has something else than the store, such as an agent that is gone.
+Stale = Literal["incomplete", "wrong"]
 
 
 class CoordState(Value):
@@ -29,17 +33,26 @@ class SupervisorEntry(Value):
     kind: str
 
 
-def reconcile_coord_state(context: Context, *, write: bool) -> dict[str, bool]:
-    """Return for each project whether its coord-state.json is out of date; with `write`, rewrite such files."""
-    stale = {}
+def reconcile_coord_state(context: Context, *, write: bool) -> dict[str, Stale]:
+    """Return how the coord-state.json of each project is out of date, without those that are not; with `write`, rewrite them."""
+    stale: dict[str, Stale] = {}
     for project, state in context.store.read(_states_by_project).items():
         name = paths.coord_state(project)
         written, wanted = _read_state(context, name), json.loads(json.dumps(state, default=Value.as_json))
         # A project without coordinator and agents needs no file.
-        stale[project] = written != wanted and (any(wanted.values()) or written is not None)
-        if stale[project] and write:
+        if written == wanted or (written is None and not any(wanted.values())):
+            continue
+        stale[project] = "incomplete" if _is_part_of(written, wanted) else "wrong"
+        if write:
             context.world.files.publish(name, json.dumps(wanted, indent=2).encode())
     return stale
+
+
+def _is_part_of(written: object, wanted: object) -> bool:
+    """Return whether nothing in the written document contradicts the wanted one; entries may be missing."""
+    if isinstance(written, dict) and isinstance(wanted, dict):
+        return all(name in wanted and _is_part_of(value, wanted[name]) for name, value in written.items())
+    return written is None or written == wanted
 
 
 def _states_by_project(rows: Rows) -> dict[str, CoordState]:

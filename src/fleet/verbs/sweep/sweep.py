@@ -353,14 +353,14 @@ def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
 def _sweep_coord_states(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Rewrite each coord-state.json that differs from the store; without `kill`, only report it.
 
-    In a project with a coordinator the next tick rewrites it too.
+    It has leaked nothing when entries are only missing, or when the project's coordinator rewrites it at its next tick.
     """
     coordinated = {seat.project for seat in context.store.read(q.all_seats) if seat.holder}
     for project, stale in reconcile_coord_state(context, write=kill).items():
-        if stale:
-            yield Swept(what=paths.coord_state(project), why="it differs from the store", proof="computed anew",
-                        action="rewritten" if kill else "would rewrite it", done=kill,
-                        waiting=not kill and project in coordinated)  # fmt: skip
+        why = "entries are missing" if stale == "incomplete" else "it differs from the store"
+        yield Swept(what=paths.coord_state(project), why=why, proof="computed anew",
+                    action="rewritten" if kill else "would rewrite it", done=kill,
+                    waiting=not kill and (stale == "incomplete" or project in coordinated))  # fmt: skip
 
 
 def _sweep_journal_archive(context: Context, *, kill: bool) -> Iterator[Swept]:

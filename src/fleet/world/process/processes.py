@@ -15,7 +15,7 @@ import sys
 
 from fleet.model.identity import Identity
 from fleet.world.clock import Clock
-from fleet.world.process import pid_namespaces, ps
+from fleet.world.process import pid_namespaces, ps, surroundings
 from fleet.world.process.census import Census
 
 TYPE_CHECKING = False
@@ -73,6 +73,16 @@ class Processes:
         if found is None or not found.start:
             return None
         return Identity(host=self._host, boot=self._boot, pid=pid, start=found.start)
+
+    def caller(self) -> Identity:
+        """Return the process that called fleet: the parent of the process that asks, else the one that asks.
+
+        In the daemon, the process that asks is the client.
+        """
+        asker = surroundings.asker()
+        pid = asker.pid if asker else self._kernel.own_pid()
+        whom = (self.identify(each) for each in (self._kernel.parents().get(pid), pid) if each)
+        return next((who for who in whom if who is not None), self.me())
 
     def life(self, who: Identity | None) -> Life:
         """Return whether a process is alive, dead or unknown; "unknown" also for None and on another host."""

@@ -81,7 +81,8 @@ def sweep_leaks(phases: tuple[str, ...], *, kill: bool, dry_run: bool, check: bo
     """Find dead dispatches of this home, and sessions, worktrees and files left behind by ended ones. With --kill, end and release them.
 
     With --check the exit code tells a test run or a CI job whether anything leaked: standing findings, which a sweep does not
-    act on, count too. A coord-state.json that its project's coordinator rewrites at its next tick does not count.
+    act on, count too. A coord-state.json in which entries are only missing, or which its project's coordinator rewrites at
+    its next tick, does not count.
 
     \b
     Examples:
