@@ -23,6 +23,7 @@
     ├── Absent                    11   the thing does not exist
     │   ├── NoSuchTask
     │   ├── NoSuchProject
+    │   ├── SessionUnseen              tmux does not show the session of a running agent
     │   ├── NoCoordinator
     │   ├── NoSuchJob
     │   ├── NoSuchItem                 a job has no item of that id

@@ -26,6 +26,13 @@ class NoSuchDispatch(Absent):
     hint = "`fleet dispatches list` lists the dispatches"
 
 
+class SessionUnseen(Absent):
+    """tmux does not show the session of a running agent, for example because the tmux server was killed."""
+
+    says = "tmux does not show the session of {dispatch}, which has not ended"
+    hint = "`fleet stop {dispatch}` ends it and keeps its work"
+
+
 class NoCoordinator(Absent):
     """The project has no coordinator: its seat is empty."""
 

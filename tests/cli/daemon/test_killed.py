@@ -4,10 +4,12 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -192,6 +194,28 @@ def test_an_agent_that_has_only_the_socket_is_told_that_the_outcome_is_not_known
                 agent.tasks.log(project="web", slug="a", message="never sent")
         finally:
             os.kill(served.pid, signal.SIGCONT)
+
+
+@pytest.mark.req("STORE-15", "IPC-1")
+def test_a_daemon_whose_database_was_replaced_ends_with_its_reason_and_the_next_serves_what_is_there_now(fleet, served):
+    fleet.add("kept")
+    backup = fleet.home / "backup.db"
+    with closing(sqlite3.connect(fleet.home / "fleet.db")) as db:
+        db.execute("VACUUM INTO ?", (str(backup),))
+    fleet.add("lost")
+    away = fleet.home / "damaged"
+    away.mkdir(mode=0o700)
+    for file in fleet.home.glob("fleet.db-*"):
+        file.rename(away / file.name)
+    backup.replace(fleet.home / "fleet.db")
+    assert served.process.wait(PATIENCE) == 1
+    assert "replaced by another file" in fleet("daemon", "logs", "-n", "1").ok().out
+    fleet.has_daemon = False
+    assert "it has died" not in fleet("doctor").out
+    served.start()
+    fleet.has_daemon = True
+    assert [task["slug"] for task in fleet("task", "list", "--json").ok().json] == ["kept"]
+    fleet("daemon", "stop").ok()
 
 
 @pytest.fixture

@@ -272,7 +272,7 @@ def test_a_subscriber_is_answered_before_anything_is_pushed(client):
 
 @pytest.mark.req("LOG-1")
 def test_nobody_subscribes_for_a_client_that_is_gone(client):
-    changes = Changes(None, send=print, tell=print, log=print)
+    changes = Changes(None, send=print, tell=print, lost=print, log=print)
     changes.subscribe(client, 1, 0)
     assert len(changes) == 1
     client.is_open = False
@@ -323,7 +323,7 @@ def test_a_daemon_whose_parts_do_not_end_has_ended_before_its_client_gives_up(mo
     workers._threads = [endless] * 16
     household = Household("/", None, Funnel())
     household.writer._thread = endless
-    changes = Changes(household, send=print, tell=print, log=print)
+    changes = Changes(household, send=print, tell=print, lost=print, log=print)
     changes._thread = endless
     server = Server.__new__(Server)
     server.loop = SimpleNamespace(stop_listening=list, close=list, run_once=endless.join)

@@ -21,6 +21,7 @@ from fleet.api.remote.parts import RemotePart
 from fleet.errors import BadRequest, NoSuchTask
 from fleet.model import VERSION
 from fleet.model.agents.roles import ACTS
+from fleet.surfaces.cli.hot import by_daemon
 from fleet.surfaces.daemon.serving.loop import Loop
 from fleet.world.files.sockets import Listener
 from fleet.world.funnel import Funnel
@@ -299,7 +300,7 @@ def test_a_home_with_a_long_path_has_a_daemon_too(fleet, tmp_path, monkeypatch):
 def test_commands_work_while_the_daemon_is_stopped(fleet, served, monkeypatch):
     """A stopped process accepts connections and never answers."""
     fleet.add("a")
-    monkeypatch.setattr("fleet.surfaces.cli.hot.by_daemon._PATIENCE", 0.2)
+    monkeypatch.setattr("fleet.surfaces.cli.hot.by_daemon._GREETING", 0.2)
     monkeypatch.setattr("fleet.api.remote.door.GREETING", 0.2)
     os.kill(served.pid, signal.SIGSTOP)
     try:
@@ -307,6 +308,33 @@ def test_commands_work_while_the_daemon_is_stopped(fleet, served, monkeypatch):
     finally:
         os.kill(served.pid, signal.SIGCONT)
     assert log_of(fleet) == ["alone"]
+
+
+@pytest.mark.req("IPC-2")
+def test_a_hot_command_waits_less_for_the_greeting_than_for_the_answer(monkeypatch):
+    """A daemon that works has greeted at once; one that is suspended never does, and nobody waits 20 seconds to learn that."""
+    waited = []
+
+    class Connection:
+        def __init__(self):
+            self.chunks = [b'{"fleet": ', b'"x"}\n', b'{"id": ', b"1}\n"]
+            self.limit = None
+
+        def settimeout(self, seconds):
+            self.limit = seconds
+
+        def recv(self, _most):
+            waited.append(self.limit)
+            return self.chunks.pop(0)
+
+        def ignore(self, *_given):
+            pass
+
+        connect = sendall = close = ignore
+
+    monkeypatch.setattr("fleet.fast.unix_socket", Connection)
+    assert by_daemon.exchange("/daemon.sock", b"") == {"id": 1}
+    assert waited == [5, 5, 20, 20]
 
 
 def test_a_deleted_socket_comes_back_and_a_foreign_file_is_left_alone(fleet, served):

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import os
+import socket
 import subprocess
 import sys
 import textwrap
@@ -14,6 +15,9 @@ from fleet.api.fleet import PARTS, Fleet, part_class
 from fleet.api.permits import Speaker
 from fleet.errors.refused import NotAllowed
 from fleet.model.agents import roles
+from fleet.surfaces.daemon.serving.connection import Connection
+from fleet.surfaces.daemon.serving.requests import Request
+from fleet.world.process import surroundings
 from fleet.world.process.surroundings import marks_above
 
 # Methods that change nothing.
@@ -138,3 +142,26 @@ def test_a_process_knows_the_agents_above_it_of_its_own_home(tmp_path):
             said = subprocess.run(["sh", "-c", inner], env=env, capture_output=True, text=True, check=True).stdout
             assert said.strip() == repr(expected)
     assert marks_above(home) == []
+
+
+@pytest.mark.req("SEC-1")
+def test_the_marks_of_a_client_are_read_once_for_its_connection_and_count_for_no_other_process_with_its_id(monkeypatch):
+    """The kernel may give the id of a person's command that has ended to a process of an agent."""
+    looks = []
+
+    def marks_from(pid, _home):
+        looks.append(pid)
+        return [] if len(looks) == 1 else ["0a1b2c3d"]
+
+    monkeypatch.setattr(surroundings, "_marks_from", marks_from)
+    seen = []
+    for _client in ("a person's command", "an agent"):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            connection = Connection(ours, pid=4711, is_for_agents=False)
+            for number in (1, 2):
+                surroundings.enter(Request(connection, {"id": number, "method": "tasks.log"}).surroundings)
+                seen.append(marks_above("/home"))
+    surroundings.leave()
+    assert seen == [[], [], ["0a1b2c3d"], ["0a1b2c3d"]]
+    assert looks == [4711, 4711]

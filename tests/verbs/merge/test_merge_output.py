@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.errors.absent import SessionUnseen
 from fleet.errors.families import Absent
 from fleet.testing.simulated.scene import PROJECT
 
@@ -69,8 +70,21 @@ def test_after_it_each_finisher_says_where_the_output_of_verify_is(merging, monk
 def test_an_agent_that_has_not_started_is_not_called_gone(scene):
     ident = scene.dispatch("c")
     scene.server.panes.clear()
-    with pytest.raises(Absent, match="it has not started yet"):
-        scene.open().agents.screen(ident)
+    agents = scene.open().agents
+    for look in (agents.screen, agents.attach_words):
+        with pytest.raises(Absent, match="it has not started yet"):
+            look(ident)
+
+
+def test_who_wants_to_see_an_agent_whose_session_is_gone_is_told_how_to_end_it(scene):
+    """The tmux server was killed, and the agent ignores the hangup."""
+    ident = scene.work("c")
+    scene.server.panes.clear()
+    agents = scene.open().agents
+    for look in (agents.screen, agents.output, agents.attach_words):
+        with pytest.raises(SessionUnseen) as told:
+            look(ident)
+        assert told.value.next_step == f"`fleet stop {ident}` ends it and keeps its work"
 
 
 def test_an_agent_that_ended_in_its_setup_shows_what_setup_printed(scene):

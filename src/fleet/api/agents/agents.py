@@ -80,12 +80,7 @@ class Agents(Part):
         if is_held_by_daemon(row):
             return ""  # it has no screen, and nothing to say yet
         if row.kind != "finisher":
-            why = (
-                "it has not started yet"
-                if row.process is None
-                else "it has not ended, but tmux does not show its session"
-            )
-            raise errors.Absent(what=f"screen of {row.id} at the moment: {why}")
+            raise _no_session_error(row)
         from fleet.verbs.merge.tree.output import running_output
 
         return running_output(self._by.view, row)
@@ -120,6 +115,9 @@ class Agents(Part):
         if pane is None and self._is_duty(ident):
             raise errors.NoTerminal(dispatch=ident)
         if pane is None:
+            row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+            if row is not None and is_unfinished(row) and row.kind != "finisher":
+                raise _no_session_error(row)
             raise errors.Absent(what=f"session of {ident}; `fleet logs {ident}` shows what it left")
         return self._by.world.tmux.attach_words(pane)
 
@@ -172,3 +170,10 @@ class Agents(Part):
         if project is not None:
             view.project(project)
         return agents_at_work(view, project)
+
+
+def _no_session_error(row: Dispatch) -> errors.Absent:
+    """Return the error that an unfinished agent has no session: it has not started yet, or tmux does not show its session."""
+    if row.process is None:
+        return errors.Absent(what=f"screen of {row.id} at the moment: it has not started yet")
+    return errors.SessionUnseen(dispatch=row.id)

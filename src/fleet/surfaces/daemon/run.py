@@ -42,8 +42,8 @@ ENDING = 25.0
 def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
     """Serve the home that the environment names until a signal or a request ends the daemon.
 
-    Raise DaemonRuns when another daemon serves the home, Refused for an agent. `commands` makes what performs command
-    lines, `log` writes the daemon's log.
+    Raise DaemonRuns when another daemon serves the home, Refused for an agent, StoreReplaced when the database was
+    replaced. `commands` makes what performs command lines, `log` writes the daemon's log.
     """
     os.environ[DIRECT] = os.environ[UNATTENDED] = "1"
     os.environ.pop("MALLOC_ARENA_MAX", None)  # it counts from the start of a process, and is not meant for agents
@@ -101,7 +101,10 @@ class Daemon:
         self._server.reload = self._reload
 
     def serve(self) -> None:
-        """Start all parts and serve until a signal or a request ends the daemon; then stop all parts."""
+        """Start all parts and serve until a signal or a request ends the daemon; then stop all parts.
+
+        Raise StoreReplaced when the database was replaced: what the threads remember is of another one.
+        """
         sys.setswitchinterval(_SWITCH)
         self._household.serve()
         try:
@@ -112,6 +115,8 @@ class Daemon:
             self._server.loop.run()
         finally:
             self._end()
+        if self._server.why_ended is not None:
+            raise self._server.why_ended
 
     def _end(self) -> None:
         """Stop the duties, finish the requests that were begun, and stop the writer."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from _thread import get_ident
-from time import monotonic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,15 +18,12 @@ if TYPE_CHECKING:
 _MARKS = (b"FLEET_DISPATCH_ID=", b"FLEET_RUNNER_OF=")
 _DEEPEST = 64
 _CHUNK = 1 << 16
-# Seconds for which the marks of an asker are kept, and of how many askers.
-_KEPT = 1.0
-_MOST_KEPT = 1024
 
 
 class Surroundings:
     """The environment, working directory, pid and terminal width of the process that makes a request."""
 
-    __slots__ = ("columns", "directory", "environ", "is_confined", "pid")
+    __slots__ = ("columns", "directory", "environ", "is_confined", "marks", "pid")
 
     def __init__(
         self,
@@ -37,6 +33,7 @@ class Surroundings:
         pid: int = 0,
         columns: int = 0,
         is_confined: bool = False,
+        marks: dict[str, list[str]] | None = None,
     ) -> None:
         self.environ = environ
         # Whether the asker is an agent that has only the daemon's socket for agents.
@@ -47,14 +44,14 @@ class Surroundings:
         self.pid = pid
         # The width of the asker's terminal; 0 when its output goes elsewhere.
         self.columns = columns
+        # By home, the marks of the process and of its parents that were read so far. All requests of a connection share them; no two
+        # connections do, because the kernel may give the process's id to another process.
+        self.marks: dict[str, list[str]] = {} if marks is None else marks
 
 
 # By home: this process, its parent, and the marks above it. They are kept, since a process's ancestors stay the same while its
 # parent lives.
 _OWN_MARKS: dict[str, tuple[int, int, list[str]]] = {}
-# By process and home: until when the marks of a process that asks the daemon are kept, and the marks. A client may send thousands
-# of requests a second, and its id is not given to another process so soon.
-_ASKERS_MARKS: dict[tuple[int, str], tuple[float, list[str]]] = {}
 # The asker of each thread that answers for another process.
 _ASKERS: dict[int, Surroundings] = {}
 
@@ -101,22 +98,14 @@ def marks_above(home: str) -> list[str]:
     """
     other = asker()
     if other is not None:
-        return _marks_of_asker(other.pid, home)
+        if home not in other.marks:
+            other.marks[home] = _marks_from(other.pid, home)
+        return other.marks[home]
     process, parent = os.getpid(), os.getppid()
     known = _OWN_MARKS.get(home)
     if known is None or known[:2] != (process, parent):
         known = _OWN_MARKS[home] = (process, parent, _marks_from(parent, home))
     return known[2]
-
-
-def _marks_of_asker(pid: int, home: str) -> list[str]:
-    """Return the marks of another process that asks, and of its parent processes. They are kept for a second."""
-    now, known = monotonic(), _ASKERS_MARKS.get((pid, home))
-    if known is None or now > known[0]:
-        if len(_ASKERS_MARKS) > _MOST_KEPT:
-            _ASKERS_MARKS.clear()
-        known = _ASKERS_MARKS[pid, home] = (now + _KEPT, _marks_from(pid, home))
-    return known[1]
 
 
 def _marks_from(pid: int, home: str) -> list[str]:

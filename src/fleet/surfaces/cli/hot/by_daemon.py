@@ -26,7 +26,8 @@ _HINT = ["settle", "--hint"]
 _SENT = ("USER", "LOGNAME", "NO_COLOR", "FORCE_COLOR", "TERM")
 # Errors by which the daemon refuses the speaker. This process must not run the command instead.
 _REFUSALS = frozenset(("WrongToken", "OnlyForAgents", "NotOwned"))
-# Seconds to wait for the daemon's answer. A suspended daemon does not answer.
+# Seconds to wait for the daemon's greeting, which a suspended daemon never sends, and then for its answer.
+_GREETING = 5.0
 _PATIENCE = 20.0
 _CHUNK = 1 << 16
 _LONGEST_ADDRESS = 103
@@ -157,17 +158,22 @@ def _columns() -> int:
 
 
 def exchange(path: str, request: bytes, patience: float = _PATIENCE) -> dict[str, Any] | None:
-    """Send one request to the daemon's socket and return the answer; None when none comes within `patience` seconds."""
+    """Send one request to the daemon's socket and return the answer.
+
+    None when the daemon does not greet within 5 seconds, or does not answer within `patience` seconds after that.
+    """
     from fleet.fast import scan, unix_socket
 
     connection = unix_socket()
     try:
-        connection.settimeout(patience)
+        connection.settimeout(min(_GREETING, patience))
         with _Address(path) as address:
             connection.connect(address)
         connection.sendall(request)
         text = b""
-        while text.count(b"\n") < 2:  # noqa: PLR2004 - the greeting and the answer
+        while (lines := text.count(b"\n")) < 2:  # noqa: PLR2004 - the greeting and the answer
+            if lines:
+                connection.settimeout(patience)
             chunk = connection.recv(_CHUNK)
             if not chunk:
                 return None

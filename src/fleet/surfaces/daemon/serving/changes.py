@@ -11,6 +11,7 @@ from threading import Condition, Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.remote import wire
 from fleet.store import queries as q
 from fleet.verbs.views.operations import FOREVER, PAGE, newest, operation_view
@@ -49,12 +50,15 @@ class Changes:
         *,
         send: Callable[[Connection, Json], None],
         tell: Callable[[int], None],
+        lost: Callable[[errors.StoreReplaced], None],
         log: Callable[..., None],
     ) -> None:
         self._household = household
         self._send = send
         # Called with the newest sequence number after each change.
         self._tell = tell
+        # Called when the database in use is no longer the home's.
+        self._lost = lost
         self._log = log
         self._subscribers: list[Subscriber] = []
         self._changed = Condition()
@@ -109,6 +113,8 @@ class Changes:
             except Exception as error:  # noqa: BLE001 - the store may be away; the next look tries again
                 self._household.forget(error)
                 self._log("cannot read what changed", why=f"{type(error).__name__}: {error}")
+                if isinstance(error, errors.StoreReplaced):
+                    self._lost(error)
             if not self._is_ending:
                 sleep(_APART)
         self._household.leave()

@@ -38,6 +38,8 @@ class Connection:
         self.pid = pid
         # Whether the client connected to the socket for agents.
         self.is_for_agents = is_for_agents
+        # The marks of the client and of its parent processes, once they were read.
+        self.marks: dict[str, list[str]] = {}
         self.is_open = True
         self.at_work = 0
         # The bytes of the requests at work, and of those that were done since the connection last had none at work.

@@ -75,6 +75,7 @@ class Request:
             pid=self.connection.pid,
             is_confined=self.connection.is_for_agents,
             columns=self._columns() if self.method == "command" else 0,
+            marks=self.connection.marks,
         )
 
     def _columns(self) -> int:

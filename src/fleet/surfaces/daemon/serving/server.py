@@ -75,7 +75,9 @@ class Server:
         self.loop = Loop(listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log)
         self._workers = Workers(log=log, leave=household.leave)
         self._children = Children(household, self._send)
-        self.changes = Changes(household, send=self._push, tell=duties.changed, log=log)
+        self.changes = Changes(household, send=self._push, tell=duties.changed, lost=self._end_for, log=log)
+        # The error that ended the server.
+        self.why_ended: errors.FleetError | None = None
         self._lock = Lock()
         self._at_work = 0
         # The bytes of the requests at work from the agents' socket.
@@ -93,6 +95,11 @@ class Server:
         self._household.writer.log = self._log
         self.changes.start()
         self.loop.open()
+
+    def _end_for(self, error: errors.FleetError) -> None:
+        """End the server because of an error after which nothing that it knows of the home is certain."""
+        self.why_ended = error
+        self.loop.stop()
 
     def drain(self, until: float) -> None:
         """Accept no more connections, finish the requests that have been begun, then stop the server's threads.
