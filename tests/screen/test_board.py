@@ -186,6 +186,9 @@ def test_a_banner_names_what_could_not_be_released_until_it_is(scene):
         async def act(person):
             await person.sees("⚠ 1 worktree kept: uncommitted work, or not swept yet: p/kept")
             await person.sees("not released 1")
+            await person.goes_to(f"p~worktree{scene.tree('kept')}")
+            person.app.board.show_tab("journal")
+            await person.sees(f"{ident}  worker of", "Claims, looked at now", "ours")
             red, green, blue = person.app.board.query_one("#banner").styles.background.rgb
             assert red > green > blue + 50, "yellow"
             fleet.sweep.keep(project="p", slug="kept")

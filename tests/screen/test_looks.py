@@ -10,6 +10,7 @@ from screen.driving import sit_down
 from fleet.api.views.tones import glyph_of
 from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.results.views import RowView
+from fleet.model.text.times import MINUTE, iso
 from fleet.surfaces.tui.acts.comments import Commenting
 from fleet.surfaces.tui.feeds.repeating import Repeating
 from fleet.surfaces.tui.feeds.tabs import Tabs
@@ -197,3 +198,24 @@ def test_a_narrow_list_shows_the_changes_of_a_branch_where_they_fit(slug, change
     shown = "".join(text for text, _ in rows._row(row(source="store").replaced(slug=slug), 42, selected=False))
     assert ("+12 −3" in shown) is changes
     assert cell_len(shown) <= 42
+
+
+def drawn(slug: str, changes: str, width: int) -> str:
+    """A row of an agent that is at 43 % of its context, as it is drawn ten minutes after its state was learnt."""
+    rows = RowList(LOOK)
+    rows.now, rows.changes = 10 * MINUTE, {"p/t": changes}
+    agent = row(agent="0a1b2c3d", since=iso(0), source="screen", context=43).replaced(slug=slug)
+    return "".join(text for text, _ in rows._row(agent, width, selected=False))
+
+
+@pytest.mark.req("TUI-1")
+@pytest.mark.parametrize("width", [33, 34, 42, 44, 45, 60, 72])
+@pytest.mark.parametrize("slug", ["t", "idle", "a-name-that-leaves-no-room"])
+def test_no_row_is_so_full_that_its_age_is_cut_off(slug, width):
+    shown = drawn(slug, "+1234 −567", width)
+    assert shown.endswith(" 10m")
+    assert cell_len(shown) == width
+
+
+def test_a_short_name_gives_its_room_to_the_columns():
+    assert drawn("idle", "+1 −0", 36) == "  ✕ idle +1 −0 43% failed screen 10m"

@@ -279,6 +279,7 @@ def _kept_row(thing: KeptThing) -> RowView:
         project=thing.project or "",
         slug=thing.slug,
         agent=thing.dispatch,
+        attempt=thing.bundle,
         title=place,
         **_look("not released", "not released"),
     )

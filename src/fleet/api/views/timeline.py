@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LaunchOrEnd
     from fleet.store.transaction import Rows
 
+# The first words of the operations that launch: a coordinator that the daemon runs is launched with its dispatch.
+_LAUNCHES = frozenset({"launch", "dispatch"})
 _OUTCOMES: dict[str, Outcome] = {"done": "done", "failed": "failed", "blocked": "blocked"}
 
 
@@ -45,7 +47,7 @@ def _add(spans: dict[str, Span], event: LaunchOrEnd) -> None:
     verb, _, rest = event.why.partition(" ")
     ident = rest[:8]
     known = spans.get(ident)
-    if verb == "launch" and known is None and event.project is not None:
+    if verb in _LAUNCHES and known is None and event.project is not None:
         spans[ident] = Span(
             dispatch=ident,
             project=event.project,

@@ -620,6 +620,7 @@ class KeptThing(Row):
         'project',
         'slug',
         'updated_at',
+        'bundle',
     )
 
     def __init__(
@@ -631,6 +632,7 @@ class KeptThing(Row):
         project: str | None,
         slug: str | None,
         updated_at: int,
+        bundle: str | None,
     ) -> None:
         self.kind = kind
         self.name = name
@@ -639,6 +641,7 @@ class KeptThing(Row):
         self.project = project
         self.slug = slug
         self.updated_at = updated_at
+        self.bundle = bundle
 
 
 class LaunchOrEnd(Row):
@@ -1021,25 +1024,25 @@ def shown_tasks(rows: Rows, /) -> list[ShownTask]:
 
 KEPT_THINGS = Query(
     'kept_things',
-    "SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug, c.updated_at FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' ORDER BY c.kind, c.name",
-    "SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug, c.updated_at FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' ORDER BY c.kind, c.name",
+    "SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug, c.updated_at, b.owner AS bundle FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' ORDER BY c.kind, c.name",
+    "SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug, c.updated_at, b.owner AS bundle FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' ORDER BY c.kind, c.name",
     KeptThing,
 )
 
 
 def kept_things(rows: Rows, /) -> list[KeptThing]:
-    """Unreleased claims that nobody needs any more, each with its name."""
+    """Unreleased claims that nobody needs any more, each with its name; that of a bundle with the dispatch that had the bundle last."""
     return rows.select_all(KEPT_THINGS, KeptThing, {})
 
 
 LAUNCHES_AND_ENDS = Query(
     'launches_and_ends',
-    "SELECT at, why, project, slug, dispatch, what FROM operations WHERE at >= :since AND (why LIKE 'launch %' OR why LIKE 'settle %') ORDER BY seq",
-    "SELECT at, why, project, slug, dispatch, what FROM operations WHERE at >= %(since)s AND (why LIKE 'launch %%' OR why LIKE 'settle %%') ORDER BY seq",
+    "SELECT at, why, project, slug, dispatch, what FROM operations WHERE at >= :since AND (why LIKE 'launch %' OR why LIKE 'settle %' OR why LIKE 'dispatch % as a duty of the daemon') ORDER BY seq",
+    "SELECT at, why, project, slug, dispatch, what FROM operations WHERE at >= %(since)s AND (why LIKE 'launch %%' OR why LIKE 'settle %%' OR why LIKE 'dispatch %% as a duty of the daemon') ORDER BY seq",
     LaunchOrEnd,
 )
 
 
 def launches_and_ends(rows: Rows, /, *, since: int) -> list[LaunchOrEnd]:
-    """The operations that launched and settled dispatches since a time, oldest first."""
+    """The operations that launched and settled dispatches since a time, oldest first. A coordinator that the daemon runs is launched with its dispatch."""
     return rows.select_all(LAUNCHES_AND_ENDS, LaunchOrEnd, {'since': since})

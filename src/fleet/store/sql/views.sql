@@ -242,17 +242,19 @@ SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.
 WHERE t.archived = 0 AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug;
 
 -- name: kept_things
--- Unreleased claims that nobody needs any more, each with its name.
+-- Unreleased claims that nobody needs any more, each with its name; that of a bundle with the dispatch that had the bundle last.
 -- returns: KeptThing*
 SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug,
-       c.updated_at FROM claims c
+       c.updated_at, b.owner AS bundle FROM claims c
 LEFT JOIN dispatches d ON d.id = c.dispatch
 LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug
+LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug
 WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir'
 ORDER BY c.kind, c.name;
 
 -- name: launches_and_ends
--- The operations that launched and settled dispatches since a time, oldest first.
+-- The operations that launched and settled dispatches since a time, oldest first. A coordinator that the daemon runs is launched with its
+-- dispatch.
 -- returns: LaunchOrEnd*
 SELECT at, why, project, slug, dispatch, what FROM operations
-WHERE at >= :since AND (why LIKE 'launch %' OR why LIKE 'settle %') ORDER BY seq;
+WHERE at >= :since AND (why LIKE 'launch %' OR why LIKE 'settle %' OR why LIKE 'dispatch % as a duty of the daemon') ORDER BY seq;

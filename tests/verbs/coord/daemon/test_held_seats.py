@@ -9,6 +9,7 @@ from fleet.errors.contested import CoordSpawnInProgress
 from fleet.errors.families import Superseded
 from fleet.errors.refused import CoordinatorLives, ForceRefused, NoTerminal
 from fleet.model.dispatch.remedies import Dismiss, Press, Seen, decide
+from fleet.model.text.times import MINUTE, SECOND, since_epoch
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.testing.simulated.scene import PROJECT
@@ -305,3 +306,15 @@ def test_no_silence_of_the_daemon_ever_proves_it_dead(scene, daemon):
     assert gather_facts(scene.fleet.context, row, "sweep").condition == "alive"
     assert acted(scene.fleet.sweep.run(kill=True)) == []
     assert holder(scene) == ident
+
+
+@pytest.mark.req("TUI-1")
+def test_the_timeline_shows_a_seat_of_the_daemon_also_when_its_dispatch_is_archived(scene, daemon):
+    ident, since = daemon.coord.start(OWN_LOOP).id, scene.clock.now()
+    scene.clock.wait(MINUTE / SECOND)
+    assert scene.fleet.coord.stop(PROJECT, "enough").stopped
+    scene.fleet.sweep.run(kill=True)
+    assert scene.fleet.dispatches.show(ident).archived
+    (span,) = scene.fleet.views.timeline(since=since)
+    assert (span.dispatch, span.project, span.slug) == (ident, PROJECT, None)
+    assert since_epoch(span.ended_at) - since_epoch(span.started_at) == MINUTE

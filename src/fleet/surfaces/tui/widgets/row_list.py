@@ -355,7 +355,7 @@ class RowList(DrawnView):
         name = row.slug or row.title or row.text
         bold, shown = row.group in WANTED, one_line(name)
         cells = self._cells(row, width, cell_len(shown))
-        room = max(width - 4 - _width_of(cells), _SHORTEST)
+        room = max(width - 4 - _width_of(cells), min(_SHORTEST, cell_len(shown)))
         shown = _cut(shown, room)
         left = room - cell_len(shown)
         parts = [(f"  {row.glyph} ", self._style(row.tone, bold=True, selected=selected))]
@@ -370,8 +370,8 @@ class RowList(DrawnView):
     def _cells(self, row: RowView, width: int, name: int) -> list[tuple[str, str]]:
         """Return the columns behind a row's name, as (text, tone): changes, context, state, the state's source and its age.
 
-        `name` is the width of the name. In a narrow list, changes, context and a long word for the state are left out
-        where they do not fit.
+        `name` is the width of the name. Changes and context are left out where they do not fit: in a narrow list beside
+        the whole name, else beside the least of it. A long word for the state is cut in a narrow list.
         """
         cells: list[tuple[str, str]] = []
         if (row.kind == "coordinator" and not row.agent) or _is_sentence(row):
@@ -384,7 +384,8 @@ class RowList(DrawnView):
         has_room = width >= _WIDER or width - 4 - name >= _width_of([(row.state, ""), *cells])
         cells.insert(0, (row.state if has_room else _cut(row.state, _STATE), row.tone))
         more = self._changes_and_context(row)
-        while more and width < _WIDE and width - 4 - name < _width_of([*more, *cells]):
+        needed = name if width < _WIDE else min(name, _SHORTEST)
+        while more and width - 4 - needed < _width_of([*more, *cells]):
             more.pop()
         return [*more, *cells]
 
