@@ -32,6 +32,7 @@ GROUPS = {
         "fleet.model.settings",
         "fleet.model.settings.other_settings",
         "fleet.model.settings.setting_names",
+        "fleet.model.settings.store_address",
         "fleet.store.transaction",
         "fleet.world",
         "fleet.world.files",
