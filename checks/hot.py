@@ -1,7 +1,7 @@
 """Fail when a hot or read command imports a heavy module: imports are most of what such a command costs.
 
-Each command runs in a home without a config.toml, and in two whose config.toml has every setting except those of the store: each on
-one line, and over as many lines as TOML allows.
+Each command runs in a home without a config.toml, and in two whose config.toml has every setting: each on one line, and over as many
+lines as TOML allows. The settings of the store are on one line in both.
 
 python checks/hot.py            fail on a heavy import, or when one of the two files is old that it writes
 python checks/hot.py --write    write fleet/bundle_groups.py (which modules commands import together) and fleet/model/settings/other_settings.py
@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 from module_groups import PAGE, text_of
+from other_settings import KEYS, OF_STORE, text_of_others
 from other_settings import PAGE as OTHERS
-from other_settings import others, text_of_others
 
 from fleet.model.settings.table import HOME_FILE, SETTINGS
 
@@ -135,17 +135,17 @@ def prepare(scene: Path) -> Path:
     return home
 
 
-def every_other_setting() -> dict[str, object]:
-    """Return a value for every setting of config.toml except those of the store, so that no command has to parse it as TOML."""
+def every_setting() -> dict[str, object]:
+    """Return a value for every setting of config.toml. No command has to parse it as TOML to find the store."""
     settings = {each.name: each for each in SETTINGS if each.file == HOME_FILE}
     # A setting without a default takes one of these: an amount of money, hours, a command, a text.
     tried = (1.5, "22:00-07:00", ["program"], "/a/path")
-    missing = {
-        name: next(value for value in tried if settings[name].kind.accepts(value))
-        for name in others()
-        if settings[name].default is None
+    values = {
+        name: next(value for value in tried if each.kind.accepts(value)) if each.default is None else each.default
+        for name, each in settings.items()
+        if name != KEYS
     }
-    return {name: missing.get(name, settings[name].default) for name in others()} | {"keys.quit": "q ctrl+c"}
+    return values | {f"{KEYS}.quit": "q ctrl+c"}
 
 
 def on_lines(values: dict[str, object]) -> str:
@@ -155,7 +155,9 @@ def on_lines(values: dict[str, object]) -> str:
 
 def over_lines(values: dict[str, object]) -> str:
     """Return a config.toml with its lists and texts over several lines, in which other lines look like settings."""
-    return "\n".join(["# mine", *(f"{name} = {_long_toml(value)}" for name, value in values.items()), ""])
+    of_store = {name: value for name, value in values.items() if name in OF_STORE}
+    others = {name: value for name, value in values.items() if name not in OF_STORE}
+    return "\n".join([*(f"{name} = {_long_toml(value)}" for name, value in others.items()), on_lines(of_store)])
 
 
 def _long_toml(value: object) -> str:
@@ -208,7 +210,7 @@ def main() -> int:
     """Print the faults of all commands, without and with a config.toml; return the exit code."""
     found = old_files({OTHERS: text_of_others()})
     outputs: dict[tuple[str, ...], str] = {}
-    values = every_other_setting()
+    values = every_setting()
     for config in ("", on_lines(values), over_lines(values)):
         with tempfile.TemporaryDirectory(prefix="fleet-hot-") as scene:
             home = prepare(Path(scene))

@@ -8,7 +8,8 @@ from fleet.model.settings.table import HOME_FILE, SETTINGS
 
 PAGE = Path("src/fleet/model/settings/other_settings.py")
 # A table with keys of its own.
-_KEYS = "keys"
+KEYS = "keys"
+OF_STORE = ("store", "store_wait")
 _HEAD = '''"""The settings of config.toml that do not concern the store, and the tables (with a dot) they are in. Written by `make hot`."""
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ ELSEWHERE = frozenset(
 def others() -> list[str]:
     """Return the names of the settings of config.toml except those of the store and the table of keys."""
     names = [each.name for each in SETTINGS if each.file == HOME_FILE]
-    return [name for name in names if not name.startswith("store") and name != _KEYS]
+    return [name for name in names if name not in OF_STORE and name != KEYS]
 
 
 def text_of_others() -> str:

@@ -6,7 +6,8 @@ import os
 
 from fleet import errors
 from fleet.model.settings.other_settings import ELSEWHERE
-from fleet.model.settings.setting_names import Doubt, setting_names
+from fleet.model.settings.setting_names import Doubt
+from fleet.model.settings.store_address import SQLITE, WAIT, store_setting
 from fleet.store.sqlite import MissingDatabase, OldDatabase, SqliteStore
 from fleet.world.home import paths
 
@@ -14,10 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.transaction import Store
     from fleet.world.funnel import Funnel
-
-WAIT = 30.0
-# A table with keys of its own: the keys of the screen.
-_KEYS = "keys."
 
 
 def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
@@ -28,7 +25,7 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
     """
     url, told = _store_setting(home)
     wait = told if wait is None else min(wait, told)
-    if url == "sqlite":
+    if url == SQLITE:
         return _open_sqlite(home, funnel, wait, had)
     try:
         from fleet.store.postgres import open_postgres
@@ -59,22 +56,22 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
 def _store_setting(home: str) -> tuple[str, float]:
     """Return the store's address, or "sqlite", and how many seconds to wait for its lock.
 
-    Parsing TOML takes one and a half interpreter starts. So config.toml is parsed only if it may contain anything but
-    settings that are known not to concern the store.
+    Parsing TOML takes one and a half interpreter starts. So config.toml is parsed only if its text leaves a doubt.
     """
     path = f"{home}/config.toml"
-    if not os.path.lexists(path) or _is_without_store(path):
-        return "sqlite", WAIT
+    known = _known_setting(path) if os.path.lexists(path) else (SQLITE, WAIT)
+    if known is not None:
+        return known
     from fleet.world.home.settings import settings_of
 
     values = settings_of(home, None)
     return values["store"].value, float(values["store_wait"].value)
 
 
-def _is_without_store(path: str) -> bool:
-    """Return whether a settings file is known to have only settings and tables that do not concern the store."""
+def _known_setting(path: str) -> tuple[str, float] | None:
+    """Return what a settings file says of the store; None when that is not sure without parsing TOML."""
     try:
         with open(path, encoding="utf-8") as file:
-            return all(name in ELSEWHERE or name.startswith(_KEYS) for name in setting_names(file.read()))
+            return store_setting(file.read(), elsewhere=ELSEWHERE)
     except (OSError, ValueError, Doubt):
-        return False
+        return None

@@ -9,7 +9,6 @@ import pytest
 
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
-from fleet.world.process import programs
 from fleet.world.process.children import Child, Children, Ended
 from fleet.world.process.processes import Processes
 from fleet.world.process.programs import Programs
@@ -39,15 +38,13 @@ def test_a_program_that_does_not_end_in_time_is_ended_with_all_that_it_started()
 
 
 @pytest.mark.req("ENG-3")
-def test_a_program_that_reads_late_gets_all_that_it_is_given(monkeypatch):
-    monkeypatch.setattr(programs, "_A_WHILE", 0.001)
+def test_a_program_that_reads_late_gets_all_that_it_is_given():
     done = Programs(Funnel()).run("test", ["sh", "-c", "sleep 0.1; wc -c"], limit=60, given="x" * 300_000)
     assert (done.status, done.out.strip()) == (0, "300000")
 
 
 @pytest.mark.req("ENG-3")
-def test_what_a_slow_program_says_is_read_to_its_end(monkeypatch):
-    monkeypatch.setattr(programs, "_A_WHILE", 0.001)
+def test_what_a_slow_program_says_is_read_to_its_end():
     done = Programs(Funnel()).run("test", ["sh", "-c", "printf a; sleep 0.1; printf b; sleep 0.1; printf c"], limit=60)
     assert (done.status, done.out) == (0, "abc")
 

@@ -1,4 +1,4 @@
-"""Find the names of the settings in a config.toml without reading TOML, whose parser costs one and a half interpreter starts.
+"""Find the settings in a config.toml without reading TOML, whose parser costs one and a half interpreter starts.
 
 The text is followed as the grammar of TOML 1.0 says: keys, strings, lists, tables and comments, over several lines where TOML
 allows that. What it does not know well is a doubt: the caller reads TOML then.
@@ -10,8 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    # Names of settings, and in the end the place after what was followed.
-    Names = Generator[str, None, int]
+    # The dotted name of a setting, and the place of its value in the text; the name of a table ends with a dot.
+    Place = tuple[str, int]
+    # The places of settings, and in the end the place after what was followed.
+    Places = Generator[Place, None, int]
 
 _BLANK = " \t"
 _SPACE = " \t\n"
@@ -25,32 +27,35 @@ class Doubt(Exception):
     """Raised when the text is not TOML, or has something that only the parser of TOML understands."""
 
 
-def setting_names(text: str) -> Iterator[str]:
-    """Yield the dotted name of each setting in the text; the name of a table ends with a dot. Raise Doubt when it is not sure."""
+def setting_places(text: str) -> Iterator[Place]:
+    """Yield the dotted name of each setting in the text, and the place of its value. Raise Doubt when it is not sure.
+
+    A table is yielded, too: its name ends with a dot.
+    """
     at, table = 0, ""
     while (at := _after_comments(text, at)) < len(text):
         if text[at] == "[":
             name, at = _key(text, at + 1)
             at = _expect("]", text, at)
             table = f"{name}."
-            yield table
+            yield table, at
         else:
             at = yield from _setting(text, at, table)
         at = _end_of_line(text, at)
 
 
-def _setting(text: str, at: int, table: str) -> Names:
-    """Yield the names of the setting `key = value` that begins at this place; return the place after it."""
+def _setting(text: str, at: int, table: str) -> Places:
+    """Yield the places of the setting `key = value` that begins at this place; return the place after it."""
     name, at = _key(text, at)
     return (yield from _value(text, _after(_BLANK, text, _expect("=", text, at)), table + name))
 
 
-def _value(text: str, at: int, name: str) -> Names:
-    """Yield the names that the value at this place sets: `name`, or those in its table. Return the place after the value."""
+def _value(text: str, at: int, name: str) -> Places:
+    """Yield the places of what a value sets: itself, or the settings in its table; return the place after it."""
     if text[at : at + 1] == "{":
-        yield f"{name}."
+        yield f"{name}.", at
         return (yield from _inline_table(text, at + 1, f"{name}."))
-    yield name
+    yield name, at
     if text[at : at + 1] == "[":
         return (yield from _list(text, at + 1, name))
     if text[at : at + 1] in _QUOTES:
@@ -63,8 +68,8 @@ def _value(text: str, at: int, name: str) -> Names:
     return end
 
 
-def _list(text: str, at: int, name: str) -> Names:
-    """Yield the names in the tables that a list contains. Return the place after the list."""
+def _list(text: str, at: int, name: str) -> Places:
+    """Yield the places of the items of a list (a table in it has settings); return the place after the list."""
     at = _after_comments(text, at)
     while text[at : at + 1] != "]":
         at = _after_comments(text, (yield from _value(text, at, name)))
@@ -73,8 +78,8 @@ def _list(text: str, at: int, name: str) -> Names:
     return at + 1
 
 
-def _inline_table(text: str, at: int, table: str) -> Names:
-    """Yield the names in a table in braces; return the place after it."""
+def _inline_table(text: str, at: int, table: str) -> Places:
+    """Yield the places of the settings in a table in braces; return the place after it."""
     at = _after(_BLANK, text, at)
     if text[at : at + 1] == "}":
         return at + 1

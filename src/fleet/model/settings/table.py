@@ -6,6 +6,7 @@ from fleet.model.agents.allow import is_rule
 from fleet.model.agents.notices.kinds import CHANNELS, DEFAULT_KINDS, KINDS
 from fleet.model.agents.notices.quiet_hours import parsed as quiet_hours
 from fleet.model.branches import INTEGRATION
+from fleet.model.settings.store_address import LONGEST_WAIT, SQLITE, WAIT, is_address, is_wait
 from fleet.model.text.documents.kinds import (
     AUTONOMY,
     ENGINE,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 HOME_FILE = "config.toml"
 PROJECT_FILE = "fleet.toml"
-_LONGEST_WAIT = 3_600
 MOST_DOLLARS = 1_000_000
 # What is shown of an amount: less would be shown as nothing.
 LEAST_DOLLARS = 0.01
@@ -120,11 +120,6 @@ class SettingValue:
         self.written = written if untrusted else value
 
 
-def _is_store(value: object) -> bool:
-    """Return whether a value is `sqlite` or the address of a PostgreSQL database."""
-    return value == "sqlite" or (isinstance(value, str) and value.startswith(("postgresql://", "postgres://")))
-
-
 def _is_line(value: object) -> bool:
     """Return whether a value is a text of one line that is not blank."""
     return isinstance(value, str) and bool(value.strip()) and "\n" not in value
@@ -166,10 +161,10 @@ class _Keys(Kind):
             yield node.fault(f"{name}: {why}", key=act)
 
 
-_STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
+_STORE = Kind("'sqlite' or 'postgresql://…'", is_address)
 _SECONDS = Kind(
-    f"seconds, more than 0 and at most {_LONGEST_WAIT}",
-    lambda value: is_number(value) and 0 < value <= _LONGEST_WAIT,
+    f"seconds, more than 0 and at most {LONGEST_WAIT}",
+    lambda value: is_number(value) and is_wait(value),
 )
 _DOLLARS = Kind("dollars, more than 0", lambda value: is_number(value) and 0 < value <= MOST_DOLLARS)
 _TOKENS = Kind("a whole number of tokens", lambda value: is_number(value) and isinstance(value, int) and value > 0)
@@ -184,14 +179,14 @@ SETTINGS = (
     Setting(
         name="store",
         file=HOME_FILE,
-        default="sqlite",
+        default=SQLITE,
         kind=_STORE,
         help="where everything is kept",
     ),
     Setting(
         name="store_wait",
         file=HOME_FILE,
-        default=30.0,
+        default=WAIT,
         kind=_SECONDS,
         help="how many seconds to wait while other processes write",
     ),

@@ -1,20 +1,31 @@
-"""Record the beginning and the end of a program's output; memory and disk stay bounded however much it prints."""
+"""Read a program's output until it exits; record its beginning and end, so that memory and disk stay bounded."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
-import subprocess
 from time import monotonic
 
 from fleet.world.files import folders
+from fleet.world.process.ps import handle_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from subprocess import Popen
+    from typing import IO
+
+    from fleet.world.process.spawn import Spawned
+
+    # What gets each piece that comes from a descriptor.
+    Take = Mapping[int, Callable[[bytes], object]]
 
 HEAD = 8_000_000
 TAIL = 1_000_000
 _SHOWN = 32_000
 _CHUNK = 65_536
-_A_WHILE = 0.5
+# How often to look whether a program has exited, in seconds, where the kernel does not report it.
+_LOOK_AGAIN = 0.01
 _FILE = 0o600
 
 
@@ -67,40 +78,78 @@ class Recording:
 
     def _write(self, chunk: bytes) -> None:
         """Write to the file as far as possible; a full disk is ignored, so that it does not fail the program."""
-        with contextlib.suppress(OSError):
+        try:
             while chunk and self._file >= 0:
                 chunk = chunk[os.write(self._file, chunk) :]
+        except OSError:
+            return
 
 
-def record_output(child: subprocess.Popen[bytes], recording: Recording, *, limit: float) -> bool:
-    """Record a child's output until it exits; return False when it has not exited within `limit` seconds.
+def read_output(child: Popen[bytes] | Spawned, take: Take, *, limit: float, given: bytes = b"") -> bool:
+    """Give what a program writes to the functions in `take` until it exits; return False if it lives on after `limit` seconds.
 
-    Background processes that still hold its pipe are not waited for.
+    `given` is written to its standard input. Background processes that still hold its pipes are not waited for.
     """
     until = monotonic() + limit
-    pipe = child.stdout.fileno() if child.stdout else -1
-    waiting = select.poll()
-    waiting.register(pipe, select.POLLIN)
-    while True:
-        ended = child.poll() is not None  # if so, all its output can be read now
-        more = bool(waiting.poll(1000 * (0 if ended else max(min(_A_WHILE, until - monotonic()), 0))))
-        chunk = os.read(pipe, _CHUNK) if more else b""
-        recording.take(chunk)
-        if more and not chunk:
-            return _wait_for_exit(child, until - monotonic())
-        if ended and (not more or monotonic() >= until):
-            return True
-        if not ended and monotonic() >= until:
-            return False
-
-
-def _wait_for_exit(child: subprocess.Popen[bytes], left: float) -> bool:
-    """Wait for a child that has closed its output; return whether it exits within this many seconds."""
+    pipes, exits = _Pipes(child, list(take), given), _exit_descriptor(child)
+    if exits is not None:
+        pipes.waiting.register(exits, select.POLLIN)
     try:
-        child.wait(max(left, 0))
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+        while True:
+            has_ended = child.poll() is not None  # if so, all its output can be read now
+            left = max(until - monotonic(), 0)
+            patience = left if exits is not None else min(left, _LOOK_AGAIN)
+            pieces = pipes.move(patience)
+            for descriptor, piece in pieces:
+                take[descriptor](piece)
+            if not left or (has_ended and not pieces):
+                return has_ended
+    finally:
+        if exits is not None:
+            os.close(exits)
+
+
+class _Pipes:
+    """The pipes of a program, as long as they are open."""
+
+    def __init__(self, child: Popen[bytes] | Spawned, outputs: list[int], given: bytes) -> None:
+        self.waiting = select.poll()
+        self._outputs = outputs
+        self._given = memoryview(given)
+        self._stdin = child.stdin
+        for descriptor in outputs:
+            self.waiting.register(descriptor, select.POLLIN)
+        if child.stdin is not None:
+            self.waiting.register(child.stdin.fileno(), select.POLLOUT)
+
+    def move(self, seconds: float) -> list[tuple[int, bytes]]:
+        """Write and read what can be written and read within some seconds; return what was read from which descriptor."""
+        ready = [descriptor for descriptor, _ in self.waiting.poll(seconds * 1_000)]
+        if self._stdin is not None and self._stdin.fileno() in ready:
+            self._write(self._stdin)
+        pieces = [(descriptor, os.read(descriptor, _CHUNK)) for descriptor in ready if descriptor in self._outputs]
+        for descriptor in [descriptor for descriptor, piece in pieces if not piece]:
+            self.waiting.unregister(descriptor)
+        return [(descriptor, piece) for descriptor, piece in pieces if piece]
+
+    def _write(self, stdin: IO[bytes]) -> None:
+        """Write as much as a pipe takes without blocking; close it after the last piece, or when nobody reads it."""
+        try:
+            self._given = self._given[os.write(stdin.fileno(), self._given[: select.PIPE_BUF]) :]
+        except BrokenPipeError:
+            self._given = self._given[:0]
+        if not self._given:
+            self.waiting.unregister(stdin.fileno())
+            stdin.close()
+            self._stdin = None
+
+
+def _exit_descriptor(child: Popen[bytes] | Spawned) -> int | None:
+    """Return a descriptor that becomes readable when the program exits; None when it has exited, or there is no such thing."""
+    try:
+        return handle_of(child.pid) if child.returncode is None else None
+    except ProcessLookupError:
+        return None
 
 
 def _create_private_file(path: str) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fleet.model.identity import Life
     from fleet.world.funnel import Funnel
     from fleet.world.host import Host
-    from fleet.world.process.kernel import Kernel
+    from fleet.world.process.census import Kernel
 
 _LOOK_AGAIN = 0.01
 _MARK = "FLEET_DISPATCH_ID="

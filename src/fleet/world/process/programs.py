@@ -7,25 +7,25 @@ stays locked until git has ended too, and recovery waits for that.
 from __future__ import annotations
 
 import os
-import select
-import signal
-import subprocess
-from time import monotonic
 
+from fleet.fast import alarm
 from fleet.model.agents.actors import TOKEN
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.records import record
-from fleet.world.process.captured_output import Recording, record_output
-from fleet.world.process.ps import handle_of
+from fleet.world.process.captured_output import Recording, read_output
+from fleet.world.process.spawn import spawn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from subprocess import Popen
     from typing import IO, NoReturn
 
     from fleet.world.funnel import Funnel
+    from fleet.world.process.spawn import Spawned
 
-_A_WHILE = 0.5
+    Child = Popen[bytes] | Spawned
+
 # Variables of a parent agent or a git hook, which are wrong for the programs that fleet starts.
 _FOREIGN = frozenset(
     [
@@ -59,27 +59,6 @@ class Done:
         return self.status == 0
 
 
-class Child(subprocess.Popen[bytes]):
-    """A started program. The kernel reports its end; nothing polls."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait at most `timeout` seconds for the program to end, and return its exit status.
-
-        Raise TimeoutExpired when it has not ended by then.
-        """
-        end = None if timeout is None or self.returncode is not None else handle_of(self.pid)
-        if end is None or timeout is None:
-            return super().wait(timeout)
-        told = select.poll()
-        told.register(end, select.POLLIN)
-        try:
-            if not told.poll(max(timeout, 0) * 1000):
-                raise subprocess.TimeoutExpired(self.args, timeout)
-        finally:
-            os.close(end)
-        return super().wait()
-
-
 class Programs:
     """Start other programs."""
 
@@ -107,11 +86,10 @@ class Programs:
         else they become replacement characters. `effect` names the run in the funnel; `lock` is the descriptor of an effect
         lock that the program inherits.
         """
-        stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
 
         def act() -> Done:
             try:
-                child = _start_program(words, env, cwd, self._kept(lock), stdin=stdin)
+                child = _start_program(words, env, cwd, self._kept(lock), reads=given is not None)
             except OSError as error:
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self.funnel.during(effect, child.pid)
@@ -153,27 +131,27 @@ class Programs:
             try:
                 with _input_file(given) as stdin:
                     kept = self._kept(None)
-                    child = _start_program(words, env, cwd, kept, stdin=stdin.fileno(), stderr=subprocess.STDOUT)
+                    child = _popen(words, env, cwd, kept, stdin=stdin.fileno(), joined=True)
             except OSError as error:
                 recording.close()
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self.funnel.during(effect, child.pid)
-            in_time = record_output(child, recording, limit=limit)
-            late = "" if in_time else _kill_after_limit(child, limit).err
+            in_time = read_output(child, {_descriptor(child.stdout): recording.take}, limit=limit)
+            late = "" if in_time else _kill_after_limit(child, limit)
             recording.close()
             _close_pipes(child)
             return Done(status=child.returncode if in_time else None, out=recording.text(most), err=late)
 
         return self.funnel.through(effect, act)
 
-    def begin(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> Child:
+    def begin(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> Popen[bytes]:
         """Start a program with pipes to its three streams; the caller reads them and waits for its end.
 
         The program keeps the secrets in its environment, with which it may speak for the agent.
         """
 
-        def act() -> Child:
-            child = _start_program(words, env, cwd, self._kept(None), stdin=subprocess.PIPE, speaks=True)
+        def act() -> Popen[bytes]:
+            child = _popen(words, env, cwd, self._kept(None), speaks=True)
             self.funnel.during(effect, child.pid)
             return child
 
@@ -181,6 +159,8 @@ class Programs:
 
     def leave(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
         """Start a program in the background: this process does not wait for it, and it has no terminal."""
+        import subprocess  # noqa: PLC0415 - a large import
+
         nowhere = subprocess.DEVNULL
 
         def act() -> None:
@@ -206,6 +186,7 @@ def lend_terminal(funnel: Funnel, words: list[str]) -> int:
 
     Its standard output and error are discarded: tmux prints there that it has detached.
     """
+    import subprocess  # noqa: PLC0415 - a large import
 
     def act() -> int:
         return subprocess.call(words, env=clean_environment(None), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -225,25 +206,42 @@ def detach() -> bool:
 
 
 def _start_program(
+    words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, kept: list[int], *, reads: bool
+) -> Child:
+    """Start a program with pipes, in a session of its own, with a clean environment.
+
+    It inherits the descriptors in `kept`. Its standard input is a pipe if it `reads`, else empty.
+    """
+    asked, variables = _split_off_variables(words)
+    spawned = None if cwd else spawn(asked, clean_environment(env) | variables, kept, reads=reads)
+    if spawned is not None or reads:
+        return spawned or _popen(words, env, cwd, kept)
+    with _input_file(None) as empty:
+        return _popen(words, env, cwd, kept, stdin=empty.fileno())
+
+
+def _popen(
     words: Sequence[str],
     env: Mapping[str, str] | None,
     cwd: str | None,
     kept: list[int],
     *,
-    stdin: int,
-    stderr: int = subprocess.PIPE,
+    stdin: int | None = None,
+    joined: bool = False,
     speaks: bool = False,
-) -> Child:
-    """Start a program with pipes, in a session of its own, with a clean environment.
+) -> Popen[bytes]:
+    """Start a program as `_start_program` does, in a folder. `stdin` is its standard input; None: a pipe.
 
-    It inherits the descriptors in `kept`. `speaks`: see `clean_environment`.
+    With `joined`, its standard error is its standard output. `speaks`: see `clean_environment`.
     """
+    import subprocess  # noqa: PLC0415 - a large import
+
     asked, variables = _split_off_variables(words)
-    return Child(
+    return subprocess.Popen(
         asked,
-        stdin=stdin,
+        stdin=subprocess.PIPE if stdin is None else stdin,
         stdout=subprocess.PIPE,
-        stderr=stderr,
+        stderr=subprocess.STDOUT if joined else subprocess.PIPE,
         env=clean_environment(env, speaks=speaks) | variables,
         cwd=cwd,
         pass_fds=kept,
@@ -279,39 +277,27 @@ def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: s
 
     Background processes that still hold its pipes are not waited for.
     """
-    until = monotonic() + limit
-    given = None if text is None else text.encode("utf-8", errors)
-    while True:
-        ended = child.poll() is not None  # if so, all its output can be read now
-        patience = _A_WHILE if ended else max(min(_A_WHILE, until - monotonic()), 0)
-        try:
-            out, err = child.communicate(given, timeout=patience if given is None else limit)
-        except subprocess.TimeoutExpired as late:
-            if ended and (not _has_more(child) or monotonic() >= until):
-                _close_pipes(child)
-                return Done(status=child.returncode, out=_text(late.stdout, errors), err=_text(late.stderr, errors))
-            if child.poll() is None and monotonic() >= until:
-                return _kill_after_limit(child, limit)
-            given = None
-        else:
-            return Done(status=child.returncode, out=_text(out, errors), err=_text(err, errors))
-
-
-def _has_more(child: Child) -> bool:
-    """Return whether a program's pipes have something to read, or have reached their end."""
-    waiting = select.poll()
-    for pipe in (child.stdout, child.stderr):
-        if pipe is not None and not pipe.closed:
-            waiting.register(pipe, select.POLLIN)
-    return bool(waiting.poll(0))
-
-
-def _kill_after_limit(child: Child, limit: float) -> Done:
-    """Kill a program and its process group, and return the result of a program that took too long."""
-    os.killpg(child.pid, signal.SIGKILL)  # it leads a process group, so this kills what it started, too
-    child.wait()
+    out, err = bytearray(), bytearray()
+    take = {_descriptor(child.stdout): out.extend, _descriptor(child.stderr): err.extend}
+    in_time = read_output(child, take, limit=limit, given=(text or "").encode("utf-8", errors))
+    late = "" if in_time else _kill_after_limit(child, limit)
     _close_pipes(child)
-    return Done(status=None, out="", err=f"no answer within {limit:g} s")
+    if late:
+        return Done(status=None, out="", err=late)
+    return Done(status=child.returncode, out=out.decode("utf-8", errors), err=err.decode("utf-8", errors))
+
+
+def _descriptor(pipe: IO[bytes] | None) -> int:
+    """Return the descriptor of a pipe that was asked for."""
+    assert pipe is not None  # noqa: S101
+    return pipe.fileno()
+
+
+def _kill_after_limit(child: Child, limit: float) -> str:
+    """Kill a program that took too long, and its process group; return what to say of it."""
+    os.killpg(child.pid, alarm.SIGKILL)  # it leads a process group, so this kills what it started, too
+    child.wait()
+    return f"no answer within {limit:g} s"
 
 
 def _close_pipes(child: Child) -> None:
@@ -319,14 +305,6 @@ def _close_pipes(child: Child) -> None:
     for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
             pipe.close()
-
-
-def _text(said: bytes | None, errors: str) -> str:
-    """Return the output of a program as text; "" for None. Carriage returns are kept.
-
-    `errors` says how bytes that are not UTF-8 are decoded.
-    """
-    return (said or b"").decode("utf-8", errors)
 
 
 def clean_environment(env: Mapping[str, str] | None, *, speaks: bool = False) -> dict[str, str]:

@@ -18,13 +18,13 @@ from fleet.api.remote.door import DIRECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from subprocess import Popen
     from typing import IO
 
     from fleet.api.remote.wire import Json
     from fleet.surfaces.daemon.household import Household
     from fleet.surfaces.daemon.serving.connection import Connection
     from fleet.surfaces.daemon.serving.requests import Request
-    from fleet.world.process.programs import Child
 
 MOST = 64
 _LAST_WORDS = 2_000
@@ -38,7 +38,7 @@ class Children:
     def __init__(self, household: Household, send: Callable[[Connection, Json], None]) -> None:
         self._household = household
         self._send = send
-        self._at_work: dict[Child, Connection] = {}
+        self._at_work: dict[Popen[bytes], Connection] = {}
         # How many were begun and have not ended, also those whose process is only about to start.
         self._begun = 0
         self._lock = Lock()
@@ -98,7 +98,7 @@ class Children:
             with self._lock:
                 del self._at_work[child]
 
-    def _listen(self, child: Child, request: Request) -> Json:
+    def _listen(self, child: Popen[bytes], request: Request) -> Json:
         """Send the request to the child, pass its progress on to the client, and return its answer.
 
         Raise FleetError, with the end of its error output, when it ends without an answer.
@@ -154,7 +154,7 @@ class LastWords:
                 self._end = (self._end + line)[-_LAST_WORDS:]
 
 
-def _interrupt(child: Child) -> None:
+def _interrupt(child: Popen[bytes]) -> None:
     """Send SIGINT to a child process that still runs."""
     if child.poll() is None:
         child.send_signal(signal.SIGINT)

@@ -1,0 +1,61 @@
+"""The settings of the store: which values they may have, and how they are found in a config.toml without reading TOML."""
+
+from __future__ import annotations
+
+from fleet.model.settings.setting_names import Doubt, setting_places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+SQLITE, WAIT = "sqlite", 30.0
+LONGEST_WAIT = 3_600
+# A table with keys of its own: the keys of the screen.
+_KEYS = "keys."
+
+
+def is_address(value: object) -> bool:
+    """Return whether a value is `sqlite` or the address of a PostgreSQL database."""
+    return value == SQLITE or (isinstance(value, str) and value.startswith(("postgresql://", "postgres://")))
+
+
+def is_wait(value: float) -> bool:
+    """Return whether a number is how many seconds one may wait for the store."""
+    return 0 < value <= LONGEST_WAIT
+
+
+def store_setting(text: str, *, elsewhere: Container[str]) -> tuple[str, float]:
+    """Return the store's address in the text of a config.toml, and how many seconds to wait for its lock.
+
+    `elsewhere` has the names of the settings that do not concern the store. Raise Doubt for any other name, and when it
+    takes the parser of TOML to know the values: one is wrong, or written in an uncommon way.
+    """
+    address, wait = "", 0.0
+    for name, at in setting_places(text):
+        if name == "store" and not address:
+            address = _address(text, at)
+        elif name == "store_wait" and not wait:
+            wait = _seconds(text, at)
+        elif name not in elsewhere and not name.startswith(_KEYS):
+            raise Doubt
+    return address or SQLITE, wait or WAIT
+
+
+def _address(text: str, at: int) -> str:
+    """Return the address in quotes at this place. Raise Doubt when there is none on this line, or it has a backslash."""
+    quote = text[at : at + 1]
+    address = text[at + 1 : text.find(quote, at + 1)] if quote in ('"', "'") else ""
+    if "\\" in address or not address.isprintable() or not is_address(address):
+        raise Doubt
+    return address
+
+
+def _seconds(text: str, at: int) -> float:
+    """Return the seconds at this place. Raise Doubt for all but plain decimal numbers that the setting accepts."""
+    number = text[at:].partition("\n")[0].partition("#")[0].strip(" \t")
+    whole, point, fraction = number.partition(".")
+    digits = (whole, fraction) if point else (whole,)
+    is_plain = all(each.isascii() and each.isdigit() for each in digits) and (whole == "0" or whole[0] != "0")
+    if not is_plain or not is_wait(float(number)):
+        raise Doubt
+    return float(number)
