@@ -80,7 +80,7 @@ def _task_to_merge(context: Context, project: str, slug: str) -> Entry | Merged:
     repository, git = context.project(project).path, context.world.git
     refuse_foreign_bundle(context, project, slug)
     refuse_missing(context, project)
-    base, integration = follow(context, project, repository), context.setting("integration", project)
+    base, integration = follow(context, project, repository), context.settings(project).integration
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     tip = git.resolve(repository, task_ref(slug))
     _refuse_unfinished(project, slug, state)
@@ -165,7 +165,7 @@ def _describe_work_elsewhere(context: Context, project: str, slug: str, state: T
     Forgotten changes are for an agent to commit; a commit on another branch is for a person to look at. Files that an
     agent left uncommitted on purpose do not count.
     """
-    outside = work_outside_branch(context, project, slug, context.setting("integration", project))
+    outside = work_outside_branch(context, project, slug, context.settings(project).integration)
     if outside:
         return Elsewhere(outside)
     if state.left_uncommitted is not None:
@@ -219,7 +219,7 @@ def finish_dead_merge(context: Context, row: Dispatch) -> None:
     if row.kind != "finisher" or row.slug is None:
         return
     project, slug = row.project, row.slug
-    repository, integration = context.project(project).path, context.setting("integration", project)
+    repository, integration = context.project(project).path, context.settings(project).integration
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     work = state.work or context.world.git.resolve(repository, task_ref(slug))
     if work is None or not is_finished(state) or not context.world.git.contains(repository, integration, work):
@@ -236,7 +236,7 @@ def _record_existing_merge(
     context: Context, project: str, slug: str, *, work: str, base: str, tip: str, made: str | None = None
 ) -> Merged:
     """Record a merge that is already on the integration branch, made by a person or by a finisher that died."""
-    integration = context.setting("integration", project)
+    integration = context.settings(project).integration
     context.world.proofs.keep(context.project(project).path, integration, tip)
     facts = {"integration": integration, "made": made or work, "work": work, "base": base}
     return record_merge(context, project, slug, commit=tip, facts=facts)

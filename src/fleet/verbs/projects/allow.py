@@ -41,7 +41,7 @@ def remember_rule(context: Context, project: str, rule: Allowed) -> None:
 
 def allowed_in_project(context: Context, project: str) -> Allowed:
     """Return what agents of a project may run unasked: the commands in its trusted setting `allow`, and those a person approved."""
-    return Allowed(prefixes=context.setting("allow", project)).joined(approved_commands(context, project))
+    return Allowed(prefixes=context.settings(project).allow).joined(approved_commands(context, project))
 
 
 def allowed_for_agent(context: Context, project: str, role: str) -> Allowed:

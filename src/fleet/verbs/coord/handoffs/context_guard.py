@@ -49,8 +49,12 @@ def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> st
 
 def _is_over(context: Context, row: AgentContext, what: str) -> bool:
     """Return whether an agent's context has reached the setting handoff.`what`_percent or _tokens (`what`: "ask" or "force")."""
-    percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
-    return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
+    settings = context.settings()
+    if what == "ask":
+        percent, tokens = settings.handoff_ask_percent, settings.handoff_ask_tokens
+    else:
+        percent, tokens = settings.handoff_force_percent, settings.handoff_force_tokens
+    return (row.context or 0) >= percent or (row.tokens or 0) >= tokens
 
 
 def _fill_level(row: AgentContext) -> str:

@@ -24,7 +24,7 @@ def newest_notices(rows: Rows, *, most: int) -> list[NoticeView]:
 
 def try_channels(context: Context, only: NoticeChannel | None = None) -> list[ChannelTried]:
     """Send a test message to one channel, or to all that the settings name, also in quiet hours. Returns each outcome."""
-    wanted: list[NoticeChannel] = context.setting("notify.channels") if only is None else [only]
+    wanted: list[NoticeChannel] = context.settings().notify_channels if only is None else [only]
     reached = channels.usable_channels(context, wanted)
     event = NotifyEvent(
         title="fleet: a test",
