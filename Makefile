@@ -102,7 +102,7 @@ fmt: ready
 sql: ready
 	$(BIN)/python checks/sql.py
 
-# After a change of what the hot commands import.
+# After a change of what the hot commands import, or of the table of settings.
 hot: ready
 	$(BIN)/python checks/hot.py --write
 

@@ -3,8 +3,9 @@
 Each command runs in a home without a config.toml, and in two whose config.toml has every setting: each on one line, and over as many
 lines as TOML allows. The settings of the store are on one line in both.
 
-python checks/hot.py            fail on a heavy import, or when one of the two files is old that it writes
-python checks/hot.py --write    write fleet/bundle_groups.py (which modules commands import together) and fleet/model/settings/other_settings.py
+python checks/hot.py            fail on a heavy import, or when one of the files is old that it writes
+python checks/hot.py --write    write fleet/bundle_groups.py (which modules commands import together), and other_settings.py and
+                                values.py of fleet/model/settings/
 """
 
 import os
@@ -16,6 +17,8 @@ from pathlib import Path
 from module_groups import PAGE, text_of
 from other_settings import KEYS, OF_STORE, text_of_others
 from other_settings import PAGE as OTHERS
+from setting_values import PAGE as VALUES
+from setting_values import text_of_values
 
 from fleet.model.settings.table import HOME_FILE, SETTINGS
 
@@ -208,7 +211,7 @@ def old_files(written: dict[Path, str]) -> list[str]:
 
 def main() -> int:
     """Print the faults of all commands, without and with a config.toml; return the exit code."""
-    found = old_files({OTHERS: text_of_others()})
+    found = old_files({OTHERS: text_of_others(), VALUES: text_of_values()})
     outputs: dict[tuple[str, ...], str] = {}
     values = every_setting()
     for config in ("", on_lines(values), over_lines(values)):

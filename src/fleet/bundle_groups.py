@@ -238,6 +238,8 @@ GROUPS = {
         "fleet.store.queries.coord",
         "fleet.store.queries.dispatches",
         "fleet.store.queries.jobs",
+        "fleet.model.settings.snapshot",
+        "fleet.model.settings.values",
         "fleet.model.agents.allow",
         "fleet.model.agents.notices",
         "fleet.model.agents.notices.kinds",

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from rich.text import Text
@@ -60,7 +61,7 @@ def built() -> Iterator[StagedFleet]:
 def staged(built: StagedFleet, monkeypatch: pytest.MonkeyPatch) -> StagedFleet:
     for name in COLOURS:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Fleet, "opened_by_daemon", built.as_person)
+    monkeypatch.setattr(Fleet, "opener", SimpleNamespace(open=built.as_person))
     return built
 
 

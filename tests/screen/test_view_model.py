@@ -1,6 +1,7 @@
 """One view model: the screen and `fleet status` show the same words and states for the same moment."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from live.merge.test_review import steady
@@ -159,7 +160,7 @@ class FewAgents(StagedFleet):
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[FewAgents]:
     with FewAgents() as made:
-        monkeypatch.setattr(Fleet, "opened_by_daemon", made.as_person)
+        monkeypatch.setattr(Fleet, "opener", SimpleNamespace(open=made.as_person))
         yield made
 
 

@@ -23,7 +23,6 @@ from fleet.world.process import surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, ClassVar, Self, TypeVar
 
     from fleet.api.permits import Speaker
@@ -48,11 +47,21 @@ if TYPE_CHECKING:
 _ALLOWED_TO_ALL = frozenset(("tasks.log", "tasks.artifact"))
 
 
+class FleetOpener:
+    """The interface of what opens the home in a process that has it open already: the daemon, for the commands that it runs."""
+
+    __slots__ = ()
+
+    def open(self, actor: str | None) -> Any:  # noqa: ANN401 - a Fleet, which is built on this
+        """Return a Fleet for the named actor; for the one who asks when that is None."""
+        raise NotImplementedError
+
+
 class Actor:
     """One person or agent that uses one fleet home, with the home's store, clock and world."""
 
-    # In the daemon: the function that returns a Fleet for the named actor, on the store that the daemon has open. Else None.
-    opened_by_daemon: ClassVar[Callable[[str | None], Any] | None] = None
+    # In the daemon: what opens fleets on the store that the daemon has open. None in other processes.
+    opener: ClassVar[FleetOpener | None] = None
 
     def __init__(
         self, *, home: str, store: Store, actor: str, dispatch: names.DispatchId | None, funnel: Funnel
@@ -82,8 +91,8 @@ class Actor:
 
         Without `asks_daemon`, this process makes its changes itself, even where a daemon runs.
         """
-        if cls.opened_by_daemon is not None:
-            found: Self = cls.opened_by_daemon(actor)
+        if cls.opener is not None:
+            found: Self = cls.opener.open(actor)
             return found
         ident = os.environ.get("FLEET_DISPATCH_ID")
         # Look up the person's name only when needed: it reads system files, and an agent has a name of its own.

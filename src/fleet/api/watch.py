@@ -107,7 +107,7 @@ class Watch:
             newest = fleet.operations.newest()
             if newest == self._seen and self._clock.ticks() < self._next:
                 return True
-            self._next = self._clock.ticks() + duration(fleet.context.setting("tick_every")) / SECOND
+            self._next = self._clock.ticks() + duration(fleet.context.settings().tick_every) / SECOND
             self._seen = newest
             return self._look(fleet)
 

@@ -11,9 +11,10 @@ from fleet.store.transaction import fingerprint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from fleet.model.settings.table import SettingValue
+    from fleet.model.settings.values import SettingValues
     from fleet.store.queries import Dispatch, Project
     from fleet.store.transaction import Change, Store
     from fleet.world.clock import Clock
@@ -113,7 +114,7 @@ class Invocation:
 class Request:
     """One request at one fleet home. Reads the list of projects once, and the settings of each project once."""
 
-    __slots__ = ("_projects", "_settings", "by", "home", "store")
+    __slots__ = ("_projects", "_settings", "_values", "by", "home", "store")
 
     def __init__(self, *, home: str, by: Committer) -> None:
         self.home = home
@@ -121,6 +122,7 @@ class Request:
         self.store = by.store
         self._projects: dict[str, Project] = {}
         self._settings: dict[str | None, dict[str, SettingValue]] = {}
+        self._values: dict[str | None, SettingValues] = {}
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change in the name of the actor of this request."""
@@ -130,6 +132,7 @@ class Request:
         """Forget the projects and settings read so far, so that the next round of a long request reads them again."""
         self._projects = {}
         self._settings = {}
+        self._values = {}
 
     def projects(self) -> dict[str, Project]:
         """Return all registered projects by name."""
@@ -144,8 +147,16 @@ class Request:
             raise errors.NoSuchProject(project=name)
         return self._projects[name]
 
-    def settings(self, project: str | None = None) -> dict[str, SettingValue]:
-        """Return every setting with its value and source; include the project's own settings when a project is named."""
+    def settings(self, project: str | None = None) -> SettingValues:
+        """Return the value of every setting; include the project's own settings when a project is named."""
+        if project not in self._values:
+            from fleet.model.settings.values import SettingValues
+
+            self._values[project] = SettingValues(self.settings_with_sources(project), project)
+        return self._values[project]
+
+    def settings_with_sources(self, project: str | None = None) -> dict[str, SettingValue]:
+        """Return every setting with its value and source, by name, as `settings` does."""
         if project not in self._settings:
             self._settings[project] = self._read_settings(project)
         return self._settings[project]
@@ -160,17 +171,7 @@ class Request:
 
     def value_of(self, name: str) -> SettingValue:
         """Return one setting of the home, with its source and what is wrong with it."""
-        return self.settings()[name]
-
-    def setting(self, name: str, project: str | None = None) -> Any:  # noqa: ANN401 - as the table of settings says
-        """Return the value of one setting. Raise NotTrusted for a command that no person has trusted yet.
-
-        `project` None reads the home's setting.
-        """
-        setting = self.settings(project)[name]
-        if setting.untrusted == "runs":
-            raise errors.NotTrusted(project=project, settings=name)
-        return setting.value
+        return self.settings_with_sources()[name]
 
     def dispatch(self, ident: str) -> Dispatch:
         """Return the row of a dispatch. Raise NoSuchDispatch when the store has none, for example after archiving."""

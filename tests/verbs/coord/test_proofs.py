@@ -102,7 +102,7 @@ def test_a_candidate_has_thirty_seconds_and_is_then_withdrawn_with_all_it_held(s
 def test_a_drain_ends_each_candidate_that_did_not_prove_itself(scene):
     old = seated(scene)
     scene.fleet.coord.hand_off(old, reason="full")
-    for _ in range(scene.fleet.context.setting("limits.failed_spawns")):
+    for _ in range(scene.fleet.context.settings().limits_failed_spawns):
         scene.fleet.coord.drain(PROJECT)
         new = seat(scene).candidate
         scene.launch(new)

@@ -107,7 +107,7 @@ def test_starts_that_come_to_nothing_are_counted_and_end(scene):
         restart_dead_loops(scene.fleet.context)
         assert restart_dead_loops(scene.fleet.context) == [], "one is under way"
         scene.clock.wait(61)
-    assert restarts(scene) == scene.fleet.context.setting("limits.failed_spawns")
+    assert restarts(scene) == scene.fleet.context.settings().limits_failed_spawns
     assert scene.machine.started[-1] == (*AGAIN, "--after", ident)
     assert [each.kind for each in scene.fleet.views.status().in_the_way] == ["Uncoordinated"]
     with pytest.raises(NotProven):

@@ -91,6 +91,6 @@ class Operations(Part):
         """Move the operations that are older than `older_than`, or than the setting keep_operations, into the archive."""
         self._by.may("operations.rotate")
         context = self._by.context
-        age = duration(older_than or context.settings()["keep_operations"].value)
+        age = duration(older_than or context.settings().keep_operations)
         with self._by.gate("rotate-operations"):
             return rotate.rotate(context, before=self._by.clock.now() - age)

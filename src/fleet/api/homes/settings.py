@@ -20,7 +20,7 @@ class Settings(Part):
 
     def read(self, project: str | None = None) -> dict[str, SettingValue]:
         """Return every effective setting with its source. With a project, include the project's own settings."""
-        return self._by.request.settings(project)
+        return self._by.request.settings_with_sources(project)
 
     def approved(self, project: str) -> Allowed:
         """Return the commands that a person has permanently allowed in a project. They are kept in the home."""

@@ -162,7 +162,7 @@ def start_if_wanted(by: Actor) -> str | None:
 
     Returns why it could not start; None when it started or is not wanted.
     """
-    if by.request.setting("daemon") == "never" or by.speaker is not None or by.moved is not None:
+    if by.request.settings().daemon == "never" or by.speaker is not None or by.moved is not None:
         return None
     try:
         start(by)

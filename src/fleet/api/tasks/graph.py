@@ -67,7 +67,7 @@ class Graph(Part):
         from fleet.verbs.tasks import reopen
 
         self._by.may("graph.archive_ended", project=project)
-        age = duration(older_than or self._by.request.settings(project)["task.archive_after"].value)
+        age = duration(older_than or self._by.request.settings(project).task_archive_after)
         return self._by.commit(reopen.archive_ended(project=project, age=age), key)
 
     def ingest(

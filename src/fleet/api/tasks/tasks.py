@@ -277,7 +277,7 @@ def new_task(by: Actor, project: str, title: str, fields: dict[str, Any]) -> New
     from fleet import errors
     from fleet.verbs.tasks.add import NewTask
 
-    settings = by.request.settings(project)
+    settings = by.request.settings_with_sources(project)
     missing = [name for name in ("verify", "engine", "priority") if fields.get(name) is None]
     if "verify" in missing and settings["task.verify"].untrusted:
         raise errors.NotTrusted(project=project, settings="task.verify")

@@ -11,6 +11,7 @@ from fleet.model.text.documents.kinds import (
     AUTONOMY,
     ENGINE,
     ENGINES,
+    FLAG,
     SOME_WORDS,
     Key,
     Kind,
@@ -161,20 +162,28 @@ class _Keys(Kind):
             yield node.fault(f"{name}: {why}", key=act)
 
 
-_STORE = Kind("'sqlite' or 'postgresql://…'", is_address)
+# The types of values, as JSON Schema; from them and the other schemas `make hot` writes the types of SettingValues.
+_STRING = {"type": "string"}
+_STRINGS = {"type": "array", "items": _STRING}
+_NUMBER = {"type": "number"}
+_STORE = Kind("'sqlite' or 'postgresql://…'", is_address, _STRING)
 _SECONDS = Kind(
     f"seconds, more than 0 and at most {LONGEST_WAIT}",
     lambda value: is_number(value) and is_wait(value),
+    _NUMBER,
 )
-_DOLLARS = Kind("dollars, more than 0", lambda value: is_number(value) and 0 < value <= MOST_DOLLARS)
-_TOKENS = Kind("a whole number of tokens", lambda value: is_number(value) and isinstance(value, int) and value > 0)
-_SIZE = Kind('a size like "5GB"', lambda value: isinstance(value, str) and size(value) is not None)
+_DOLLARS = Kind("dollars, more than 0", lambda value: is_number(value) and 0 < value <= MOST_DOLLARS, _NUMBER)
+_TOKENS = Kind(
+    "a whole number of tokens",
+    lambda value: is_number(value) and isinstance(value, int) and value > 0,
+    {"type": "integer"},
+)
+_SIZE = Kind('a size like "5GB"', lambda value: isinstance(value, str) and size(value) is not None, _STRING)
 _DURATION = duration_like('"10s", or "0s" for none')
-_DURATION_OR_NONE = Kind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value))
-_BOOLEAN = Kind("true or false", lambda value: isinstance(value, bool))
-_COMMAND = Kind("a command on one line", _is_line)
-_PLACES = Kind('a list of paths like ["~/.cache/uv", "/srv/data"]', _is_places)
-_PATTERNS = Kind('a list of names or patterns like ["node_modules", "*.pyc"]', _is_patterns)
+_DURATION_OR_NONE = Kind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value), _STRING)
+_COMMAND = Kind("a command on one line", _is_line, _STRING)
+_PLACES = Kind('a list of paths like ["~/.cache/uv", "/srv/data"]', _is_places, _STRINGS)
+_PATTERNS = Kind('a list of names or patterns like ["node_modules", "*.pyc"]', _is_patterns, _STRINGS)
 SETTINGS = (
     Setting(
         name="store",
@@ -362,7 +371,7 @@ SETTINGS = (
         name="resume_on_boot",
         file=HOME_FILE,
         default=False,
-        kind=_BOOLEAN,
+        kind=FLAG,
         help="whether the daemon resumes what a reboot interrupted, without asking",
     ),
     Setting(
@@ -376,14 +385,14 @@ SETTINGS = (
         name="environment.file",
         file=HOME_FILE,
         default=None,
-        kind=Kind("the path of a file", _is_line),
+        kind=Kind("the path of a file", _is_line, _STRING),
         help="your file of variables for agents, NAME=VALUE, one a line; nobody else may be able to read it",
     ),
     Setting(
         name="environment.pass",
         file=HOME_FILE,
         default=[],
-        kind=Kind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables),
+        kind=Kind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables, _STRINGS),
         help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
     ),
     Setting(
@@ -411,14 +420,14 @@ SETTINGS = (
         name="notify.command",
         file=HOME_FILE,
         default=None,
-        kind=Kind('a program and its words, like ["my-notifier", "--quiet"]', SOME_WORDS.accepts),
+        kind=Kind('a program and its words, like ["my-notifier", "--quiet"]', SOME_WORDS.accepts, _STRINGS),
         help="a program of yours that gets each message as JSON on its standard input; no shell",
     ),
     Setting(
         name="notify.urls",
         file=HOME_FILE,
         default=[],
-        kind=SecretKind('a list of addresses like ["ntfy://my-topic"]', _is_addresses),
+        kind=SecretKind('a list of addresses like ["ntfy://my-topic"]', _is_addresses, _STRINGS),
         help="addresses of apprise (ntfy, Slack, Telegram, mail, …) that messages are sent to; needs the extra `notify`",
         secret=True,
     ),
@@ -426,7 +435,7 @@ SETTINGS = (
         name="notify.quiet",
         file=HOME_FILE,
         default=None,
-        kind=Kind('hours like "22:00-07:00"', lambda value: quiet_hours(value) is not None),
+        kind=Kind('hours like "22:00-07:00"', lambda value: quiet_hours(value) is not None, _STRING),
         help="the hours, in this machine's time, in which you are told nothing; what waits is told after them",
     ),
     Setting(
@@ -489,7 +498,7 @@ SETTINGS = (
         name="keys",
         file=HOME_FILE,
         default={},
-        kind=_Keys('a table like {kill = "X"}', lambda value: isinstance(value, dict)),
+        kind=_Keys('a table like {kill = "X"}', lambda value: isinstance(value, dict), {"type": "object"}),
         help='other keys for acts of `fleet tui`, for example [keys] kill = "X"',
     ),
     Setting(
@@ -513,7 +522,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=[],
-        kind=Kind('a list of simple commands like ["uv run pytest", "npm test"]', _is_commands),
+        kind=Kind('a list of simple commands like ["uv run pytest", "npm test"]', _is_commands, _STRINGS),
         help="commands that agents run without asking, with whatever stands behind them",
     ),
     Setting(
@@ -521,7 +530,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        kind=Kind("a branch", _is_line),
+        kind=Kind("a branch", _is_line, _STRING),
         help="the branch that work lands on (default: that of the checkout)",
     ),
     Setting(
@@ -529,7 +538,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=INTEGRATION,
-        kind=Kind("a branch", _is_line),
+        kind=Kind("a branch", _is_line, _STRING),
         help="the branch that work is merged into, and that agents start from",
     ),
     Setting(
@@ -583,7 +592,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default="origin",
-        kind=Kind("the name of a remote", _is_line),
+        kind=Kind("the name of a remote", _is_line, _STRING),
         help="the remote that branches are pushed to for a pull request",
     ),
     Setting(

@@ -7,7 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.api.actor import Actor, person_name
+from fleet.api.actor import Actor, FleetOpener, person_name
 from fleet.api.fleet import Fleet
 from fleet.api.remote.confined import ConfinedPart
 from fleet.model.agents.actors import identify_actor
@@ -75,7 +75,7 @@ class DaemonFleet(Fleet):
         raise TypeError(world)
 
 
-class Household:
+class Household(FleetOpener):
     """The daemon's home, with the writer, and a store and a world for each thread."""
 
     def __init__(self, home: str, record: HomeRecord, funnel: Funnel) -> None:
@@ -89,11 +89,11 @@ class Household:
     def serve(self) -> None:
         """Start the writer, and let every `Fleet.open` in this process open this home."""
         self.writer.start()
-        Actor.opened_by_daemon = self.open
+        Actor.opener = self
 
     def end(self, until: float) -> None:
         """Commit what waits for the writer, and stop the writer. Wait until this time of the monotonic clock."""
-        Actor.opened_by_daemon = None
+        Actor.opener = None
         self.writer.stop(max(0.0, until - monotonic()))
 
     def open(self, actor: str | None = None) -> Fleet:

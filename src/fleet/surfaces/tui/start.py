@@ -20,7 +20,7 @@ def run(*, actor: str | None = None) -> int:
     """
     with Fleet.open(actor=actor) as fleet:
         home, request = fleet.home, fleet.request
-        keys, palette = keys_in_force(request.value_of("keys").value), palette_for(request.setting("screen.theme"))
+        keys, palette = keys_in_force(request.value_of("keys").value), palette_for(request.settings().screen_theme)
     gc.freeze()
     app = FleetApp(home, keys=keys, palette=palette, actor=actor)
     app.run()

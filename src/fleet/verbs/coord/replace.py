@@ -74,7 +74,7 @@ def start_candidate(context: Context, wanted: Wanted, *, after: str | None = Non
 
 def proof_limit(context: Context, wanted: Wanted) -> float:
     """Return how many seconds the engine of a new coordinator may take until the coordinator has proven itself."""
-    names = (wanted.engine,) if wanted.engine else engine_choices(context.setting("engine", wanted.project))
+    names = (wanted.engine,) if wanted.engine else engine_choices(context.settings(wanted.project).engine)
     return max(read_engine(context.world.home, name).proof_timeout for name in names or ("",))
 
 

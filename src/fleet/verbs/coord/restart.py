@@ -60,7 +60,7 @@ def _restart(context: Context, seat: Seat) -> bool:
     row = _dead_loop(context, seat)
     if row is None or row.launched_at is None or row.ended_at is None:
         return False
-    ran, now, most = row.ended_at - row.launched_at, context.world.clock.now(), context.setting("limits.failed_spawns")
+    ran, now, most = row.ended_at - row.launched_at, context.world.clock.now(), context.settings().limits_failed_spawns
     last = context.store.read(lambda rows: q.restarts_of(rows, project=seat.project))
     if not may_restart(last, holder=row.id, ran=ran, now=now, most=most):
         return False

@@ -162,7 +162,7 @@ def _await_last_tick(context: Context, project: str) -> None:
     """
     gate = context.world.project_gate(project, "coordinator")
     with contextlib.suppress(errors.GateHeld):
-        gate.take(wait=duration(context.setting("exit_grace")) / SECOND)
+        gate.take(wait=duration(context.settings().exit_grace) / SECOND)
         gate.give()
 
 

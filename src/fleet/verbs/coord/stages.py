@@ -32,7 +32,7 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
         troubles.append(missing)
         return []
     started = _start_next_merge(context, project)
-    review = context.setting("review", project)
+    review = context.settings(project).review
     waiting = context.store.read(lambda rows: q.waiting_stages(rows, project=project))
     due: list[WaitingStage | ListedTask] = [row for row in waiting if _is_due(row, review)]
     due += _ready_tasks(context, project, review)
@@ -93,8 +93,8 @@ def _start_next_merge(context: Context, project: str) -> list[str]:
     mergeable = [row.slug for row in rows if row.status != "done"]
     at_work = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     busy = any(row.kind == "finisher" for row in at_work)
-    if not mergeable or busy or context.setting("merge", project) == "pr":
+    if not mergeable or busy or context.settings(project).merge == "pr":
         return []
-    together = mergeable[: context.setting("merge_batch", project)]
+    together = mergeable[: context.settings(project).merge_batch]
     context.world.start_fleet("merge", *together, "-p", project)
     return [f"merging {', '.join(together)}"]

@@ -281,7 +281,7 @@ def note_trouble(context: Context, project: str, trouble: str | None) -> None:
 def _situation(context: Context, project: str, told_at: int) -> Situation:
     """Return what a coordinator would find in a tick now: work to do, reports, overdue agents, questions, ended holds."""
     now = context.world.clock.now()
-    review = context.setting("review", project)
+    review = context.settings(project).review
     read = context.store.read
     rows = [row for row in read(lambda r: q.listed_dispatches(r, project=project, ended=0)) if row.kind != "coord"]
     waiting = read(lambda r: q.waiting_stages(r, project=project))
@@ -294,7 +294,7 @@ def _situation(context: Context, project: str, told_at: int) -> Situation:
         questions={row.id: row.dispatch for row in read(q.waiting_questions) if row.project == project},
         over=[row.engine for row in read(q.every_hold) if row.until is not None and row.until <= now and not row.trial],
         since=now - told_at,
-        every=duration(context.setting("wake_every")),
+        every=duration(context.settings().wake_every),
     )
 
 
@@ -302,6 +302,6 @@ def _is_overdue(context: Context, row: Dispatch, now: int) -> bool:
     """Return whether an agent should have exited by now: the grace after its report, or after the request to exit, is over."""
     if not is_in_flight(row):
         return False
-    asked = row.asked_at is not None and now - row.asked_at >= duration(context.setting("exit_grace"))
-    reported = row.reported_at is not None and now - row.reported_at >= duration(context.setting("report_grace"))
+    asked = row.asked_at is not None and now - row.asked_at >= duration(context.settings().exit_grace)
+    reported = row.reported_at is not None and now - row.reported_at >= duration(context.settings().report_grace)
     return asked or (reported and row.asked_at is None)

@@ -43,6 +43,7 @@ from fleet.verbs.sweep import trash
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
+    from fleet.model.settings.values import SettingValues
     from fleet.resources.kind import Order
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -161,19 +162,17 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
     # Make these after the look at the old claims: a resource that exists by now and belongs to none of them is not ours.
     fresh = {name: intent(context, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
     inbox = prompts.left_inbox(context, wanted.predecessor) if wanted.handoff else None
-    settings = context.settings(None)
-    limits = {name: settings[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
-    costs = limits_in(settings)
-    ports = (context.setting("ports.first"), context.setting("ports.block"))
+    settings, costs = context.settings(), limits_in(context.settings_with_sources())
+    ports = (settings.ports_first, settings.ports_block)
     to_acquire: list[Claim] = []
 
     def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
         tx.dispatch = order.dispatch
-        refuse_held(tx, order.engine, order.dispatch, quota_percent=limits["quota_percent"])
+        refuse_held(tx, order.engine, order.dispatch, quota_percent=settings.limits_quota_percent)
         if order.slug is not None:
             refuse_spent(tx, costs, project=order.project, slug=order.slug, at=tx.at)
-            _claim_task(tx, order, order.slug, limits, wanted)
+            _claim_task(tx, order, order.slug, settings, wanted)
         _write_journal(tx, context, order, wanted)
         if order.slug is None:
             seats.take_seat(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
@@ -256,10 +255,10 @@ def _restore_worktree(context: Context, claim: Claim) -> None:
         gate.give()
 
 
-def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted: Wanted) -> None:
+def _claim_task(tx: Tx, order: Order, slug: str, settings: SettingValues, wanted: Wanted) -> None:
     """Assign the task to the dispatch; raise LimitReached, TaskHeld or NotReady when that is not possible."""
     project = order.project
-    most, most_here = (limits[name] for name in ("agents", "project_agents"))
+    most, most_here = settings.limits_agents, settings.limits_project_agents
     full = why_no_room(project, q.count_unfinished(tx, project=project), agents=most, project_agents=most_here)
     if full is not None:
         raise full

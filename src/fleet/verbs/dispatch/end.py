@@ -109,7 +109,7 @@ def _end_processes(context: Context, row: Dispatch) -> None:
     leftover_processes.record_descendants(context, row)
     if process is not None and processes.life(process) == "alive":
         processes.signal(_asked_process(context, row, process), _exit_signal(context, row))
-        grace = duration(context.setting("exit_grace")) / SECOND
+        grace = duration(context.settings().exit_grace) / SECOND
         processes.gone_within([process], grace)
     kill_processes(context, row)
 

@@ -200,7 +200,7 @@ def _with_pressing_facts(context: Context, rows: Rows, row: Dispatch, seen: Seen
 def _is_exit_grace_over(context: Context, row: Dispatch, now: int) -> bool:
     """Return whether the agent was asked to exit and its exit grace has passed, or the clock was set back since."""
     asked_at = row.asked_at
-    return asked_at is not None and not 0 <= now - asked_at < duration(context.setting("exit_grace"))
+    return asked_at is not None and not 0 <= now - asked_at < duration(context.settings().exit_grace)
 
 
 def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
@@ -210,7 +210,7 @@ def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> 
     heard = q.heard_agent(rows, dispatch=row.id)
     # The agent's hooks say that the turn in which it reported is over, so the agent has nothing more to do.
     at_rest = heard is not None and heard.state == "idle" and (heard.state_at or 0) + _COARSE >= row.reported_at
-    grace = duration(context.setting("report_grace"))
+    grace = duration(context.settings().report_grace)
     return report_age(report=row.report, age=now - row.reported_at, grace=grace, at_rest=at_rest)
 
 

@@ -357,7 +357,7 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
         repository=repository,
         path=cwd,
         copies=tuple(names),
-        setup=context.setting("worktree.setup", row.project),
+        setup=context.settings(row.project).worktree_setup,
         log=f"{context.world.home}/{paths.log(row.id, 'setup')}",
         env={**os.environ, **ports},
     )
@@ -371,7 +371,7 @@ def populate_submodules(context: Context, project: str, repository: str, tree: s
 
     Does nothing when the setting `worktree.submodules` is "none".
     """
-    if context.setting("worktree.submodules", project) != "none":
+    if context.settings(project).worktree_submodules != "none":
         populate(context.world.git, repository, tree)
 
 

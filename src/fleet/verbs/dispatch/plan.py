@@ -138,7 +138,7 @@ def _check_start(
     """
     project = context.project(wanted.project)
     context.world.files.refuse_blocked(paths.INBOX)
-    settings = context.settings(wanted.project)
+    settings = context.settings_with_sources(wanted.project)
     _refuse_untrusted(settings, wanted)
     choice = _choose_engine(context, wanted, task)
     engine = choice.engine
@@ -183,7 +183,7 @@ def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> 
     default.
     """
     choices = _engine_choices(context, wanted, task)
-    quota, now = context.setting("limits.quota_percent"), context.world.clock.now()
+    quota, now = context.settings().limits_quota_percent, context.world.clock.now()
     name, held = context.store.read(lambda rows: engine_holds.choose_engine(rows, choices, at=now, quota_percent=quota))
     first, *_others = choices
     own = task.model if task and _usual_engine(context, wanted.project, task) in {None, first} else None
@@ -196,7 +196,7 @@ def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> 
 
 def _usual_engine(context: Context, project: str, task: WholeTask) -> str | None:
     """Return the engine that a task runs on by default: its own, else the first in the settings; None when none is set."""
-    return task.engine or next(iter(engine_choices(context.setting("engine", project))), None)
+    return task.engine or next(iter(engine_choices(context.settings(project).engine)), None)
 
 
 def _engine_choices(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[str, ...]:
@@ -204,7 +204,7 @@ def _engine_choices(context: Context, wanted: Wanted, task: WholeTask | None) ->
 
     Raises BadInput when there are none, NotTrusted when the setting that names one is not trusted.
     """
-    setting = context.settings(wanted.project)["engine"]
+    setting = context.settings_with_sources(wanted.project)["engine"]
     name = wanted.engine or (task and task.engine)
     choices = (name,) if name else engine_choices(setting.value)
     if not choices and setting.untrusted:
@@ -269,7 +269,7 @@ def _order_of_resources(
         integration=integration,
         words=("/usr/bin/env", *_marking_variables(wanted, ident), world.fleet_program, "launch", ident),
         server=str(_choose_tmux_server(context)),
-        git_limit=duration(context.setting("git_limit")) / SECOND,
+        git_limit=duration(context.settings().git_limit) / SECOND,
         env={"FLEET_HOME": world.home},
     )
     cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else project.path

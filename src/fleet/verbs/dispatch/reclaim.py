@@ -189,7 +189,7 @@ def verdict(context: Context, claim: Claim) -> Verdict:
     if claim.kind != "worktree":
         return Go()
     answer = may_go(claim, context.world, disposable=_disposable_patterns(context, claim))
-    limit = context.setting("trash.limit")
+    limit = context.settings().trash_limit
     if isinstance(answer, Aside) and not trash.has_room(context, answer.size, size(limit) or 0):
         what = f"{claim.name} has {answer.files} ignored files ({shown_size(answer.size)}) that may not be reproducible"
         advice = "move them away, name them in worktree.disposable, or raise trash.limit"
@@ -199,7 +199,7 @@ def verdict(context: Context, claim: Claim) -> Verdict:
 
 def _disposable_patterns(context: Context, claim: Claim) -> list[str]:
     """Return the project's patterns of files that need not be saved (`worktree.disposable`)."""
-    return list(context.setting("worktree.disposable", claim.project))
+    return list(context.settings(claim.project).worktree_disposable)
 
 
 def _tear_down(context: Context, claim: Claim) -> bool:
@@ -225,7 +225,7 @@ def _tear_down(context: Context, claim: Claim) -> bool:
 def _teardown_command(context: Context, project: str | None) -> str | None:
     """Return the project's command `worktree.teardown`; None when none is set, or no person has trusted it."""
     try:
-        command: str | None = context.setting("worktree.teardown", project)
+        command: str | None = context.settings(project).worktree_teardown
     except errors.NotTrusted:
         return None
     return command

@@ -242,9 +242,9 @@ def _record_end(
     """
     ident = row.id
     status = pane.status if pane and pane.dead else None
-    most_failures = context.setting("limits.failed_spawns")
-    cooldown = duration(context.setting("spawn_cooldown"))
-    review = context.setting("review", row.project)
+    most_failures = context.settings().limits_failed_spawns
+    cooldown = duration(context.settings().spawn_cooldown)
+    review = context.settings(row.project).review
 
     def write(tx: Tx) -> bool:
         tx.about(row.project, row.slug)

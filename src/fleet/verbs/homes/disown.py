@@ -144,8 +144,8 @@ def _disown_dispatch(
     context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reason: str
 ) -> Change[DisownedDispatch]:
     """Return the change that ends a dispatch, gives up or frees its claims, and makes the dispatch this home's own."""
-    ident, settings = row.id, context.settings(None)
-    most, cooldown = settings["limits.failed_spawns"].value, duration(settings["spawn_cooldown"].value)
+    ident, settings = row.id, context.settings()
+    most, cooldown = settings.limits_failed_spawns, duration(settings.spawn_cooldown)
     was = owner_of(context, row)
 
     def work(tx: Tx) -> DisownedDispatch:

@@ -85,12 +85,12 @@ def take_over_environment(context: Context, ident: str, engine: str) -> None:
 
 def _own_names(context: Context) -> list[str]:
     """Return the names of further variables that the person wants agents to get (`environment.pass`)."""
-    return list(context.setting("environment.pass"))
+    return list(context.settings().environment_pass)
 
 
 def _person_file(context: Context) -> dict[str, str]:
     """Return the variables in the file that the setting `environment.file` names; {} when it is not set."""
-    path = context.setting("environment.file")
+    path = context.settings().environment_file
     return environment.variables_in_person_file(path) if path else {}
 
 

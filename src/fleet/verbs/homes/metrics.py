@@ -41,7 +41,8 @@ _FIGURES_OF_PROJECT: tuple[tuple[str, FamilyKind, str, str], ...] = (
 def snapshot(context: Context) -> Metrics:
     """Return the figures of the home as they are now: tasks, agents by state, costs, limits and held engines."""
     agents, now = agents_at_work(context), context.world.clock.now()
-    limits = {name: context.setting(name) for name in ("limits.agents", "limits.project_agents", *SETTING_OF.values())}
+    settings = context.settings_with_sources()
+    limits = {name: settings[name].value for name in ("limits.agents", "limits.project_agents", *SETTING_OF.values())}
     return context.store.read(lambda rows: _read_metrics(rows, agents, limits, now))
 
 

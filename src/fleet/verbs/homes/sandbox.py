@@ -79,11 +79,11 @@ def check_sandbox(context: Context) -> str:
     Raises SandboxRefused when the sandbox cannot be made here, NoAgentsDoor when no daemon listens on the socket for
     agents.
     """
-    named: str = context.setting("agents.sandbox")
+    named = context.settings().agents_sandbox
     if named != "none":
         _refuse_unusable(context)
         _refuse_shown_home(context)
-    is_home = named == "none" and context.setting("agents.door") == "home"
+    is_home = named == "none" and context.settings().agents_door == "home"
     if not is_home and listener(_agents_socket(context)) is None:
         raise errors.NoAgentsDoor(path=_agents_socket(context))
     return f"{'no sandbox' if named == 'none' else named}, by {'the home' if is_home else 'the socket of the daemon'}"
@@ -91,7 +91,7 @@ def check_sandbox(context: Context) -> str:
 
 def wanted_sandbox(context: Context, engine: Engine) -> str | None:
     """Return the sandbox that the settings want for agents of an engine; None when they want none."""
-    named: str = context.setting("agents.sandbox")
+    named = context.settings().agents_sandbox
     return None if is_part_of_fleet(engine) or named == "none" else named
 
 
@@ -107,7 +107,7 @@ def socket_variable(context: Context, engine: Engine, enclosed: str | None) -> d
     in a sandbox (`enclosed` is its name, None for none), where the home is not visible. An engine that is part of fleet
     always uses the home.
     """
-    is_given = enclosed is not None or context.setting("agents.door") == "socket"
+    is_given = enclosed is not None or context.settings().agents_door == "socket"
     return {DOOR: _agents_socket(context)} if is_given and not is_part_of_fleet(engine) else {}
 
 
@@ -136,8 +136,10 @@ def _refuse_unusable(context: Context) -> None:
 
 def _refuse_shown_home(context: Context) -> None:
     """Raise SandboxRefused when the person's settings would show an agent the whole fleet home."""
-    for name in ("agents.sandbox_read", "agents.sandbox_write"):
-        for path in context.setting(name):
+    settings = context.settings()
+    shown = {"agents.sandbox_read": settings.agents_sandbox_read, "agents.sandbox_write": settings.agents_sandbox_write}
+    for name, places in shown.items():
+        for path in places:
             if sandbox.shows(expand_path(path), (context.world.home,)):
                 advice = f"name in {name} only what agents need of it"
                 raise errors.SandboxRefused(why=f"{path} ({name}) has the fleet home in it", advice=advice)
@@ -160,12 +162,12 @@ def enclose(
             *_expanded_paths(_GIT_SETTINGS, env),
             *_places_of_programs(context, engine, words[0], env, hidden),
             *_expanded_paths(engine.sandboxed.read, env),
-            *_expanded_paths(context.setting("agents.sandbox_read"), env),
+            *_expanded_paths(context.settings().agents_sandbox_read, env),
             *(f"{home}/{name}" for name in (os.path.dirname(paths.FLEET_LINK), os.path.dirname(paths.AGENTS_SOCKET))),
             *work.files,
             *read,
         ),
-        write=(*_expanded_paths((*engine.sandboxed.write, *context.setting("agents.sandbox_write")), env), *write),
+        write=(*_expanded_paths((*engine.sandboxed.write, *context.settings().agents_sandbox_write), env), *write),
         kept=kept,
     )
     held = [lease] if lease >= 0 else []

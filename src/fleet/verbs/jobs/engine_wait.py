@@ -84,7 +84,7 @@ class EngineWait:
 
     def _spent(self) -> Budget | None:
         """Return the budget of the project or the day if it is spent; None for a job without agent steps."""
-        limits = limits_in(self._context.settings(None)) if self._named else {}
+        limits = limits_in(self._context.settings_with_sources()) if self._named else {}
         if not limits:
             return None
         now = self._context.world.clock.now()

@@ -75,7 +75,7 @@ def _groups(context: Context, entries: list[Entry]) -> list[list[Entry]]:
     groups: list[list[Entry]] = []
     shared: list[Entry] = []
     for entry in entries:
-        most = int(context.setting("merge_batch", entry.order.project))
+        most = context.settings(entry.order.project).merge_batch
         if own_verify(context, entry.order):
             groups.append([entry])
             continue
@@ -226,7 +226,7 @@ def _record_merge(context: Context, entry: Entry, made: Made) -> None:
 
 def _refuse_entry(context: Context, entry: Entry, error: Exception, results: Results) -> None:
     """End the finisher of a task that could not be merged, record the error, and park the task if the error says so."""
-    most = context.setting("limits.failed_spawns")
+    most = context.settings().limits_failed_spawns
     end_finisher(context, entry.order, "failed", error, partial(_park_failed_merge, entry, most))
     results.refused[entry.slug] = error
 

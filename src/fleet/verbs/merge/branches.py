@@ -24,7 +24,7 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
 
     Raises MergesMissing when the branch was deleted together with recorded merges that are on no other branch.
     """
-    name = context.setting("integration", project)
+    name = context.settings(project).integration
     commit = context.world.git.resolve(repository, head_ref(name))
     if commit is not None:
         return name, commit
@@ -51,7 +51,7 @@ def _first_commit(context: Context, project: str, repository: str) -> tuple[str,
     Raises the error that says why when there is no such branch or commit.
     """
     git = context.world.git
-    target = context.setting("target", project) or _kept_target(context, repository) or git.head_branch(repository)
+    target = context.settings(project).target or _kept_target(context, repository) or git.head_branch(repository)
     commit = git.resolve(repository, head_ref(target)) if target else None
     why = why_no_commit(repository, target, commit)
     if why is not None or target is None or commit is None:
@@ -61,7 +61,7 @@ def _first_commit(context: Context, project: str, repository: str) -> tuple[str,
 
 def check_integration(context: Context, project: str, repository: str) -> None:
     """Raise the error because of which no agent could start from the integration branch; return when one could. Changes nothing."""
-    name = str(context.setting("integration", project))
+    name = context.settings(project).integration
     if name in context.world.git.branches(repository, name):
         return
     _first_commit(context, project, repository)
@@ -85,19 +85,19 @@ def target_branch(context: Context, project: str, repository: str) -> str:
     Raises TargetGone when the stored branch no longer exists, because the user may be on any branch by now; DetachedHead
     when there is none of the three.
     """
-    name = context.setting("target", project) or _kept_target(context, repository)
-    name = name or context.world.git.head_branch(repository)
+    kept = context.settings(project).target or _kept_target(context, repository)
+    name = kept or context.world.git.head_branch(repository)
     if not name:
         raise errors.DetachedHead(path=repository)
-    return str(name)
+    return name
 
 
 def target_choice(context: Context, project: str) -> TargetChoice:
     """Return the target branch that is set or stored, and the branches that a person could choose instead."""
     repository, git = context.project(project).path, context.world.git
     followed = git.followed(repository)
-    kept = context.setting("target", project) or (followed if _branch_exists(context, repository, followed) else "")
-    own = context.setting("integration", project)
+    kept = context.settings(project).target or (followed if _branch_exists(context, repository, followed) else "")
+    own = context.settings(project).integration
     branches = [name for name in local_branches(git, repository) if name != own and not is_of_fleet(name)]
     return TargetChoice(kept=kept or None, current=git.head_branch(repository), branches=branches)
 
@@ -110,17 +110,17 @@ def keep_target(context: Context, project: str, wanted: str | None) -> str | Non
     there is none.
     """
     repository, git = context.project(project).path, context.world.git
-    told, current = context.setting("target", project), git.head_branch(repository)
+    told, current = context.settings(project).target, git.head_branch(repository)
     if told:
         if wanted not in {None, told}:
             raise errors.BadInput(what=f"{project}: fleet.toml sets target = {told!r}; change it there")
-        return str(told)
+        return told
     name = wanted or _kept_target(context, repository) or current
     if name is None:
         return None
     if name != current and name not in git.branches(repository, name):
         raise errors.BadInput(what=f"{project}: there is no branch {name!r} to land on")
-    if is_of_fleet(name) or name == context.setting("integration", project):
+    if is_of_fleet(name) or name == context.settings(project).integration:
         raise errors.BadInput(what=f"{project}: {name!r} is a branch of fleet's own; choose one of yours")
     if git.followed(repository) != name:
         git.note_followed(repository, name)
@@ -149,7 +149,7 @@ def start_of_task(
     `onto` is a branch to start from in place of the integration branch. Without it, first fast-forward the integration
     branch to its target if possible; raise MergesMissing when recorded merges are missing.
     """
-    name, mine = onto or context.setting("integration", project), task_branch(slug)
+    name, mine = onto or context.settings(project).integration, task_branch(slug)
     target = "" if onto else _followed_branch(context, project, repository)
     commits = context.world.git.branches(repository, name, mine, *filter(None, [target]))
     if not onto:
@@ -191,4 +191,4 @@ def follow(context: Context, project: str, repository: str) -> str:
 
 def _followed_branch(context: Context, project: str, repository: str) -> str:
     """Return the target that the integration branch follows; "" when none is set or stored."""
-    return str(context.setting("target", project) or context.world.git.followed(repository))
+    return context.settings(project).target or context.world.git.followed(repository)

@@ -46,7 +46,7 @@ def order_for(context: Context, project: str, slug: str, *, integration: str, ba
         base=base,
         work=work,
         integration=integration,
-        git_limit=duration(context.setting("git_limit")) / SECOND,
+        git_limit=duration(context.settings().git_limit) / SECOND,
     )
 
 

@@ -70,7 +70,7 @@ def waiting_to_land(context: Context, project: str) -> ToLand | None:
     """
     repository, git = context.project(project).path, context.world.git
     try:
-        integration = context.setting("integration", project)
+        integration = context.settings(project).integration
         target = target_branch(context, project, repository)
         tips = git.branches(repository, integration, target)
     except (errors.BadSetting, errors.DetachedHead, errors.GitRefused, errors.NotTrusted, errors.TargetGone, OSError):

@@ -80,7 +80,7 @@ def _task_to_merge(context: Context, project: str, slug: str) -> Entry | Merged:
     repository, git = context.project(project).path, context.world.git
     refuse_foreign_bundle(context, project, slug)
     refuse_missing(context, project)
-    base, integration = follow(context, project, repository), context.setting("integration", project)
+    base, integration = follow(context, project, repository), context.settings(project).integration
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     tip = git.resolve(repository, task_ref(slug))
     _refuse_unfinished(project, slug, state)
@@ -171,7 +171,7 @@ def _describe_work_elsewhere(context: Context, project: str, slug: str, state: T
     The stage lets an agent commit forgotten changes; a commit on another branch is left to a person. Files that an agent
     left uncommitted on purpose do not count.
     """
-    outside = work_outside_branch(context, project, slug, context.setting("integration", project))
+    outside = work_outside_branch(context, project, slug, context.settings(project).integration)
     if outside:
         return Elsewhere(outside)
     if state.left_uncommitted is not None:
@@ -225,7 +225,7 @@ def finish_dead_merge(context: Context, row: Dispatch) -> None:
     if row.kind != "finisher" or row.slug is None:
         return
     project, slug = row.project, row.slug
-    repository, integration = context.project(project).path, context.setting("integration", project)
+    repository, integration = context.project(project).path, context.settings(project).integration
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     work = state.work or context.world.git.resolve(repository, task_ref(slug))
     if work is None or not is_finished(state) or not context.world.git.contains(repository, integration, work):
@@ -246,7 +246,7 @@ def _record_existing_merge(
     `work` is the task's commit, `base` the branch before the merge, `tip` the branch's commit that contains it, `made` the
     merge commit.
     """
-    integration = context.setting("integration", project)
+    integration = context.settings(project).integration
     context.world.proofs.keep(context.project(project).path, integration, tip)
     facts = {"integration": integration, "made": made or work, "work": work, "base": base}
     return record_merge(context, project, slug, commit=tip, facts=facts)

@@ -105,7 +105,7 @@ def update_pull_requests(context: Context, project: str) -> list[PullRequestView
 
 def _due_tasks(context: Context, project: str, last_checks: dict[str, int]) -> list[TaskToPull]:
     """Return the tasks that have or need a pull request and were not checked within the last minute."""
-    wanted, now = context.setting("merge", project) == "pr", context.world.clock.now()
+    wanted, now = context.settings(project).merge == "pr", context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.tasks_to_pull(snapshot, project=project))
     return [
         row for row in rows if (wanted or row.pull_request) and now - last_checks.get(row.slug, 0) >= CHECK_INTERVAL
@@ -172,12 +172,12 @@ def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, s
     Raises NotPulled when the repository has no such remote, or there is no such program.
     """
     repository = context.project(project).path
-    remote = context.setting("pr.remote", project)
+    remote = context.settings(project).pr_remote
     address = context.world.remotes.address_of(repository, remote)
     if address is None:
         advice = f"add it with `git remote add {remote} ADDRESS`, or name another in fleet.toml: pr.remote"
         raise _refusal(project, slug, f"the repository has no remote {remote!r}", advice)
-    program = forge(context.world.programs, repository, command=context.setting("pr.command", project), remote=address)
+    program = forge(context.world.programs, repository, command=context.settings(project).pr_command, remote=address)
     if program is None:
         advice = "install one of them, or name a program of your own in fleet.toml: pr.command"
         raise _refusal(project, slug, "neither gh nor glab is installed", advice)
@@ -196,7 +196,7 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
         raise _refusal(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     park_if_moved(context, project, slug, state, tip)
-    elsewhere = work_outside_branch(context, project, slug, context.setting("integration", project))
+    elsewhere = work_outside_branch(context, project, slug, context.settings(project).integration)
     if elsewhere:
         raise _refusal(project, slug, elsewhere, f"bring its work onto {branch}, then try again")
     last_pushed = git.resolve(repository, remote_ref(remote, branch))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def missing_merges(context: Context, project: str) -> list[Merge]:
     """Return the recorded merges that neither the integration nor the target branch contains, newest first."""
     repository = context.project(project).path
-    integration = str(context.setting("integration", project))
+    integration = context.settings(project).integration
     newest = context.store.read(lambda rows: q.newest_merge(rows, project=project, integration=integration))
     if newest is None:
         return []
@@ -43,7 +43,7 @@ def missing_merges(context: Context, project: str) -> list[Merge]:
 def _existing_branches(context: Context, project: str, repository: str, integration: str) -> list[str]:
     """Return those that exist of the integration branch and the branches that work has landed on or would land on."""
     git = context.world.git
-    targets = (context.setting("target", project), git.followed(repository), git.head_branch(repository))
+    targets = (context.settings(project).target, git.followed(repository), git.head_branch(repository))
     return list(git.branches(repository, *dict.fromkeys(name for name in (integration, *targets) if name)))
 
 
@@ -77,7 +77,7 @@ def slugs_of(merges: list[Merge]) -> list[str]:
 
 def list_merges(context: Context, project: str) -> list[MergeView]:
     """Return every recorded merge of a project, newest first, with its state: contained, missing or acknowledged."""
-    integration = str(context.setting("integration", project))
+    integration = context.settings(project).integration
     missing = {row.seq for row in missing_merges(context, project)}
     rows = context.store.read(lambda snapshot: q.all_merges(snapshot, project=project, integration=integration))
     return [_merge_view(row, missing=row.seq in missing) for row in rows]

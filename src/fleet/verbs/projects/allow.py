@@ -44,7 +44,7 @@ def allowed_in_project(context: Context, project: str) -> Allowed:
 
     They are those in its trusted setting `allow`, and those that a person has permanently allowed.
     """
-    return Allowed(prefixes=context.setting("allow", project)).joined(approved_commands(context, project))
+    return Allowed(prefixes=context.settings(project).allow).joined(approved_commands(context, project))
 
 
 def allowed_for_agent(context: Context, project: str, role: str) -> Allowed:

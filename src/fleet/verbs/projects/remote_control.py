@@ -42,7 +42,7 @@ def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
 
 def is_off_for_all(context: Request) -> bool:
     """Return whether the home's config.toml turns remote control off for all projects."""
-    return bool(context.setting("remote_control") == "down")
+    return context.settings().remote_control == "down"
 
 
 def is_on(context: Request, project: str) -> bool:

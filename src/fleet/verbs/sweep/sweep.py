@@ -294,7 +294,7 @@ def _sweep_long_ended_tasks(context: Context, *, kill: bool) -> Iterator[Swept]:
     now = context.world.clock.now()
     for project in [row.name for row in context.store.read(q.all_projects)]:
         try:
-            before = now - duration(context.setting("task.archive_after", project))
+            before = now - duration(context.settings(project).task_archive_after)
         except errors.FleetError as error:
             yield Swept(what=f"the ended tasks of {project}", why="their age cannot be judged", proof=str(error),
                         action="left alone", standing=True)  # fmt: skip

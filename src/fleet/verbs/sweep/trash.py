@@ -75,7 +75,7 @@ def _new_row(context: Context, claim: Claim, aside: Aside) -> Trash:
         bytes=aside.size,
         at=at,
         moved_at=None,
-        until=at + duration(context.setting("trash.keep")),
+        until=at + duration(context.settings().trash_keep),
         gone_at=None,
     )
 

@@ -125,7 +125,7 @@ def _check_hooks(store: Store, home: str) -> Finding:
 
 def _check_daemon(context: Context) -> Finding:
     """Return a finding that says whether a daemon serves the home. Having none is no fault: everything works without it."""
-    if context.world.has_lost_daemon() and context.setting("daemon") != "never":
+    if context.world.has_lost_daemon() and context.settings().daemon != "never":
         return Finding(about="daemon", ok=False, says="it has died", advice="run `fleet daemon start`")
     process = context.world.daemon_process()
     if process is None:
@@ -154,7 +154,7 @@ def _check_notifications(context: Context) -> Finding:
     if untold:
         says = f"nobody could be told that {untold[0].title}: {untold[0].trouble}"
         return Finding(about=about, ok=False, says=says, advice="`fleet notify test` tries the channels")
-    there = channels.usable_channels(context, context.setting("notify.channels")).there
+    there = channels.usable_channels(context, context.settings().notify_channels).there
     return Finding(about=about, ok=True, says=f"by {' and '.join(there)}" if there else "no channel is set up")
 
 

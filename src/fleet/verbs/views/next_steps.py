@@ -164,6 +164,6 @@ def _worktree_place(worktree: str, head: str | None, branch: str) -> Tree:
 def _integration_branch(context: Context, project: str) -> str:
     """Return the project's integration branch; "" when its settings cannot be read, which an obstacle then shows."""
     try:
-        return str(context.setting("integration", project))
+        return context.settings(project).integration
     except (errors.BadSetting, errors.NotTrusted):
         return ""

@@ -132,7 +132,7 @@ def _check_engine(context: Context, wanted: Wanted) -> None:
     from fleet.verbs.dispatch.plan import check_start
 
     _project, engine, _autonomy = check_start(context, wanted, ticks=True)
-    percent, now = context.setting("limits.quota_percent"), context.world.clock.now()
+    percent, now = context.settings().limits_quota_percent, context.world.clock.now()
     held = context.store.read(lambda rows: why_engine_held(rows, engine.name, now, quota_percent=percent))
     if held is not None:
         raise held
@@ -142,7 +142,7 @@ def _check_budget(context: Context, project: str, slug: str | None) -> None:
     """Raise OverBudget when a budget of the task, the project or the day is spent."""
     from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
 
-    limits, now = limits_in(context.settings(None)), context.world.clock.now()
+    limits, now = limits_in(context.settings_with_sources()), context.world.clock.now()
     context.store.read(lambda rows: refuse_spent(rows, limits, project=project, slug=slug, at=now))
 
 
@@ -195,7 +195,7 @@ def _check_setup(context: Context, project: str) -> None:
 
 def _check_room(context: Context, project: str) -> None:
     """Raise LimitReached when a limit of running agents is reached."""
-    most, most_here = (context.setting(f"limits.{name}") for name in ("agents", "project_agents"))
+    most, most_here = context.settings().limits_agents, context.settings().limits_project_agents
     count = context.store.read(lambda rows: q.count_unfinished(rows, project=project))
     full = why_no_room(project, count, agents=most, project_agents=most_here)
     if full is not None:
@@ -211,7 +211,7 @@ def _merge_refusals(context: Context, project: str) -> list[errors.FleetError]:
 
     def check() -> None:
         """Raise the error that the integration branch is checked out or cannot be read."""
-        repository, branch = context.project(project).path, str(context.setting("integration", project))
+        repository, branch = context.project(project).path, context.settings(project).integration
         if branch in context.world.git.branches(repository, branch):
             refuse_checked_out(context, repository, branch)
 

@@ -153,7 +153,7 @@ class SignsOfLife:
 
     def _most(self) -> int:
         """Return after how many milliseconds without a sign of life an agent counts as silent."""
-        return duration(self._context.setting("silent_after"))
+        return duration(self._context.settings().silent_after)
 
     def _is_asking(self, agent: Subject) -> bool:
         """Return whether the agent has an open question."""

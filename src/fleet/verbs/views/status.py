@@ -140,10 +140,10 @@ def _may_wait_to_land(context: Context, project: ProjectView) -> bool:
     False also when the settings cannot be read, which an obstacle then shows.
     """
     try:
-        integration, target = (context.setting(name, project.name) for name in ("integration", "target"))
-    except (errors.BadSetting, errors.NotTrusted):
+        settings = context.settings(project.name)
+    except errors.BadSetting:
         return False
-    return refs.has_unlanded(f"{project.path}/.git", integration, target or "")
+    return refs.has_unlanded(f"{project.path}/.git", settings.integration, settings.target or "")
 
 
 def _unfinished_jobs(context: Context) -> list[JobView]:
@@ -236,7 +236,7 @@ def _lost_daemon(context: Context) -> str:
     from fleet.verbs.coord.daemon_duty import unheld_seats
 
     missed = sorted(unheld_seats(context))
-    if not missed and context.setting("daemon") == "never":
+    if not missed and context.settings().daemon == "never":
         return ""
     also = f", and with it the coordinators of {', '.join(missed)}" if missed else ""
     return f"the daemon of this home has died{also}: `fleet daemon start` starts it again"

@@ -133,7 +133,11 @@ ENGINE = Kind(
     _is_engine,
     {"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,39}$"},
 )
-ENGINES = Kind('an engine\'s name, or a list like ["claude", "codex"] (`fleet engine list` shows them)', _is_engines)
+ENGINES = Kind(
+    'an engine\'s name, or a list like ["claude", "codex"] (`fleet engine list` shows them)',
+    _is_engines,
+    {"type": ["string", "array"], "items": {"type": "string"}},
+)
 
 
 def count(least: int, most: int) -> Kind:

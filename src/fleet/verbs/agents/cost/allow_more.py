@@ -64,7 +64,7 @@ def continue_allowed(context: Context, project: str | None = None) -> list[str]:
 
 def _may_go_on(context: Context, agent: LivingAgent) -> bool:
     """Return whether no budget stops the agent now, and no "go on" message already waits for the agent."""
-    limits, now = limits_in(context.settings(None)), context.world.clock.now()
+    limits, now = limits_in(context.settings_with_sources()), context.world.clock.now()
     project, slug = agent.project, agent.slug
     if context.store.read(lambda rows: spent_budget(rows, limits, project=project, slug=slug, at=now)) is not None:
         return False

@@ -55,8 +55,12 @@ def _is_over(context: Context, row: AgentContext, what: str) -> bool:
 
     `what` is "ask" or "force". The levels are the settings handoff.`what`_percent and handoff.`what`_tokens; one suffices.
     """
-    percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
-    return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
+    settings = context.settings()
+    if what == "ask":
+        percent, tokens = settings.handoff_ask_percent, settings.handoff_ask_tokens
+    else:
+        percent, tokens = settings.handoff_force_percent, settings.handoff_force_tokens
+    return (row.context or 0) >= percent or (row.tokens or 0) >= tokens
 
 
 def _fill_level(row: AgentContext) -> str:

@@ -288,7 +288,7 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
     row = dispatch_or_none(context, entry.dispatch)
     if row is None:
         return _end_entry(context, entry, "drop", None)
-    if entry.tries >= context.setting("limits.failed_spawns"):
+    if entry.tries >= context.settings().limits_failed_spawns:
         return f"{entry.tries} new coordinators did not prove themselves; `fleet handoff {row.id}` tries again"
     wanted = Wanted(project=project, slug=None, kind="coord", engine=row.engine, autonomy=row.autonomy,
                     model=row.model, command=_agent_command(row), handoffs=row.handoffs + 1)  # fmt: skip

@@ -44,7 +44,7 @@ def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
     if row.kind not in WORKING or entry.slug is None:
         return False
     weighed = _weigh_handoff(context, entry, row, entry.slug)
-    if weighed.fruitless > context.setting("handoff.without_progress"):
+    if weighed.fruitless > context.settings().handoff_without_progress:
         return context.commit(_park_task(entry, row, entry.slug, weighed))
     if (entry.mark, entry.fruitless) != (weighed.mark, weighed.fruitless):
         context.commit(_record_progress(entry, weighed))

@@ -62,10 +62,10 @@ def send_to_channels(context: Context, event: NotifyEvent, there: tuple[NoticeCh
 
 def channel_faults(context: Context) -> Iterator[str]:
     """Yield a sentence for each notification setting that cannot work: a missing program, or addresses without apprise."""
-    machine, command = context.world.machine, context.setting("notify.command")
+    machine, command = context.world.machine, context.settings().notify_command
     if command and not machine.has(command[0]):
         yield f"notify.command: {os.path.basename(command[0])} is not installed"
-    if context.setting("notify.urls") and not machine.has_module("apprise"):
+    if context.settings().notify_urls and not machine.has_module("apprise"):
         yield f"notify.urls: {_EXTRA}"
 
 
@@ -92,12 +92,12 @@ def _why_no_terminal(context: Context) -> str:
 
 def _why_no_command(context: Context) -> str:
     """Return why the person's program cannot be used as a channel; "" when it can."""
-    return "" if context.setting("notify.command") else "notify.command is not set"
+    return "" if context.settings().notify_command else "notify.command is not set"
 
 
 def _why_no_urls(context: Context) -> str:
     """Return why no address can be notified; "" when one can."""
-    return "" if context.setting("notify.urls") else "notify.urls is not set"
+    return "" if context.settings().notify_urls else "notify.urls is not set"
 
 
 _WHY_ABSENT: dict[NoticeChannel, Callable[[Context], str]] = {
@@ -133,7 +133,9 @@ def _send_terminal(context: Context, event: NotifyEvent) -> ChannelTried:
 
 def _send_command(context: Context, event: NotifyEvent) -> ChannelTried:
     """Run the person's own program with the message as JSON on its standard input. Only the program's name is shown."""
-    words = list(context.setting("notify.command"))
+    words = context.settings().notify_command
+    if not words:
+        return _tried("command", "failed", _why_no_command(context))
     env = {name: value for name, value in os.environ.items() if name not in _OUR_VARIABLES}
     given = f"{jsontext.dumps(event)}\n"
     done = context.world.programs.record(
@@ -150,7 +152,7 @@ def _send_urls(context: Context, event: NotifyEvent) -> ChannelTried:
     """
     if not context.world.machine.has_module("apprise"):
         return _tried("urls", "failed", _EXTRA)
-    urls = context.setting("notify.urls")
+    urls = context.settings().notify_urls
     given = jsontext.dumps({"urls": urls, "title": event.title, "body": event.body})
     words = [sys.executable, "-c", _APPRISE]
     done = context.world.programs.record("send to notify.urls", words, limit=_URLS_LIMIT, cwd=context.home, given=given)

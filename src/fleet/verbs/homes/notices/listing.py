@@ -27,7 +27,7 @@ def try_channels(context: Context, only: NoticeChannel | None = None) -> list[Ch
 
     Returns the outcome of each.
     """
-    wanted: list[NoticeChannel] = context.setting("notify.channels") if only is None else [only]
+    wanted: list[NoticeChannel] = context.settings().notify_channels if only is None else [only]
     reached = channels.usable_channels(context, wanted)
     event = NotifyEvent(
         title="fleet: a test",

@@ -57,11 +57,11 @@ def _send_due(context: Context) -> list[str]:
     record_lost_senders(context)
     record_changes(context)
     now = context.world.clock.now()
-    if is_quiet(context.setting("notify.quiet"), now):
+    if is_quiet(context.settings().notify_quiet, now):
         return []
     due = context.store.read(lambda rows: q.due_notices(rows, now=now, latest=now + steps.LONGEST_WAIT, most=_MOST_DUE))
-    to_send = messages(due, recent=_recent_messages(context, now), most=context.setting("notify.most")) if due else []
-    reached = channels.usable_channels(context, context.setting("notify.channels")) if to_send else None
+    to_send = messages(due, recent=_recent_messages(context, now), most=context.settings().notify_most) if due else []
+    reached = channels.usable_channels(context, context.settings().notify_channels) if to_send else None
     if reached is None or not reached.there:
         return []  # the notices stay due: a terminal that is attached later gets them
     return [line for message in to_send if (line := _send_message(context, message, reached.there))]
@@ -76,7 +76,7 @@ def _recent_messages(context: Context, now: int) -> Recent:
 # what has begun, what is over -----------------------------------------------------------------------------------------
 def record_changes(context: Context) -> Changes:
     """Record which conditions for notices have begun and which have ended since the last call; return both."""
-    seen = look_for_conditions(context, context.setting("notify.on"))
+    seen = look_for_conditions(context, context.settings().notify_on)
     home = context.world.record.id
     known = context.store.read(q.standing_notices)
     found = conditions.changes(seen.conditions, known, home=home, unsure=seen.unsure)

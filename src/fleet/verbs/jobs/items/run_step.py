@@ -92,7 +92,7 @@ def environment(where: Where) -> dict[str, str]:
 def agent_environment(context: Context, engine: Engine, where: Where) -> dict[str, str]:
     """Return the environment of an agent step: the variables that its engine and the person name, and fleet's own."""
     given = environment(where)
-    named = inheritance.patterns(engine, context.setting("environment.pass"))
+    named = inheritance.patterns(engine, context.settings().environment_pass)
     mine = {name: value for name, value in given.items() if name.startswith("FLEET_")}
     return inheritance.inherited(given, named) | mine
 
@@ -316,7 +316,7 @@ def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
 
     Raises BadInput when neither names one.
     """
-    choices = (name,) if name else engine_choices(context.setting("engine", project))
+    choices = (name,) if name else engine_choices(context.settings(project).engine)
     if not choices:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
     now = context.world.clock.now()
@@ -334,7 +334,7 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
     if not engine.headless and (engine.interactive or "{command}" in engine.start):
         advice = "choose another engine; `headless` in its file says how it does one thing and exits"
         raise errors.EngineMissing(engine=name, program="(nothing that runs without a terminal)", advice=advice)
-    autonomy = step.autonomy or context.setting("autonomy", project)
+    autonomy = step.autonomy or context.settings(project).autonomy
     readiness.program_of(engine, ())
     enclosed = sandbox.plan_sandbox(context, engine)
     repository = context.project(project).path

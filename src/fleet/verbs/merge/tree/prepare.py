@@ -35,7 +35,7 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
 
     Raises NotMergeable when no person has trusted the setup command.
     """
-    setup = trusted_command(context, order, "worktree.setup", "setup")
+    setup = trusted_command(context, order, "setup")
     copies = files_to_include(context.world, order.repository)
     if not setup and not copies:
         return None
@@ -111,7 +111,7 @@ def _sync_copies(context: Context, warm: Warm, wanted: Preparation, tracked: Map
 
 def _fingerprint(context: Context, order: Order, wanted: Preparation, tracked: Mapping[str, str]) -> str:
     """Return the fingerprint of a merge tree's setup at a commit: of its command, and of the files that it depends on."""
-    patterns = list(context.setting("worktree.setup_files", order.project))
+    patterns = list(context.settings(order.project).worktree_setup_files)
     copies = {name: digest(f"{order.repository}/{name}") for name in wanted.copies}
     return fingerprint(wanted.setup, {**copies, **tracked}, patterns)
 

@@ -14,6 +14,8 @@ from fleet.verbs.dispatch.launch import populate_submodules
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from fleet.resources.kind import Order
     from fleet.verbs.context import Context
 
@@ -25,7 +27,7 @@ def verify_command(context: Context, order: Order) -> str | None:
 
     Raises NotMergeable when no person has trusted the project's command.
     """
-    return own_verify(context, order) or trusted_command(context, order, "verify", "verify")
+    return own_verify(context, order) or trusted_command(context, order, "verify")
 
 
 def own_verify(context: Context, order: Order) -> str | None:
@@ -58,25 +60,25 @@ def check_out_submodules(context: Context, order: Order, path: str) -> None:
         ) from None
 
 
-def trusted_command(context: Context, order: Order, setting: str, called: str) -> str | None:
+def trusted_command(context: Context, order: Order, called: Literal["verify", "setup"]) -> str | None:
     """Return a command from the project's settings, None if not set. Raise NotMergeable when no person has trusted it.
 
     `called` names the command in the error.
     """
+    settings = context.settings(order.project)
     try:
-        command: str | None = context.setting(setting, order.project)
+        return settings.verify if called == "verify" else settings.worktree_setup
     except errors.NotTrusted as error:
         advice = f"look at it with `fleet trust -p {order.project}`, then `fleet task retry {order.slug}`"
         why = f"its {called} command is not trusted: {error}"
         raise errors.NotMergeable(
             project=order.project, slug=order.slug, why=why, advice=advice, stage="finisher"
         ) from None
-    return command
 
 
 def _run_verify(context: Context, order: Order, path: str, command: str) -> None:
     """Run the verify command and write its output to a log file. Raise NotVerified when the command fails."""
-    limit = duration(context.setting("verify_limit", order.project)) / SECOND
+    limit = duration(context.settings(order.project).verify_limit) / SECOND
     # FLEET_DISPATCH_ID marks the command's processes: when the finisher is killed, a sweep finds and ends them.
     ports = context.store.read(lambda rows: bundles.port_variables(rows, order.project, order.slug))
     env = {**os.environ, **ports, "FLEET_HOME": context.world.home, "FLEET_DISPATCH_ID": order.dispatch}
