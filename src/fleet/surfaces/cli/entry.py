@@ -67,7 +67,7 @@ def run(words: list[str], key: str | None = None) -> int:
 
 
 def _home_gone_error(missing: FileNotFoundError) -> errors.FleetError | None:
-    """Return HomeUnusable when the whole home has vanished while a command ran; None when only a file is missing."""
+    """Return the error that the whole home has vanished while a command ran; None when only a file is missing."""
     from fleet.world.home.location import home_path
 
     home = home_path()
@@ -146,7 +146,7 @@ def _add_task(words: list[str]) -> bool:
 
 
 def collect_garbage() -> None:
-    """Turn garbage collection on, which the launcher has turned off for the imports. What was imported is never collected."""
+    """Turn garbage collection on, which is off while modules are imported. What was imported is never looked at again."""
     gc.freeze()
     gc.enable()
 
@@ -162,14 +162,14 @@ def _refuse_invalid_utf8(words: list[str]) -> None:
 
 
 def print_error(error: errors.FleetError, *, as_json: bool) -> None:
-    """Print an error: one line on stderr for people, and with as_json also a JSON object on stdout."""
+    """Print an error: one line on stderr for people, and with `as_json` also a JSON object on stdout."""
     if as_json:
         streams.print_json_error(error.as_document())
     streams.print_error(error.spoken)
 
 
 def _exit_at_once(code: int) -> None:
-    """End the process without the interpreter's slow shutdown: all output is written and nothing is open."""
+    """End the process without the interpreter's slow shutdown. The caller has written all output and closed everything."""
     if sys.flags.interactive or "coverage" in sys.modules:
         return
     os._exit(code)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedCgroups(Cgroups):
-    """The control groups of one home's agents, as one process sees them; none unless the machine has them."""
+    """The control groups of one home's agents, as one process sees them. A machine may have none."""
 
     def __init__(
         self, funnel: Funnel, home_id: str, *, programs: Programs, machine: SimulatedMachine, pid: int

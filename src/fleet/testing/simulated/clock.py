@@ -50,7 +50,7 @@ class SimulatedClock(Clock):
         self._now = now
 
     def later(self, seconds: float, act: Callable[[], object]) -> None:
-        """Plan an act for this many seconds from now."""
+        """Let `wait` call `act` once this many seconds have passed."""
         heapq.heappush(self._due, (self._ticks + seconds, next(self._order), act))
 
     def _advance(self, ticks: float) -> None:

@@ -175,7 +175,7 @@ class SimulatedKernel:
         return self._pid
 
     def status(self, pid: int) -> ps.Status | None:
-        """Return the status of a process; None when no process has the pid, Unreadable when it is hidden."""
+        """Return the status of a process; None when no process has the pid. Raise Unreadable when it is hidden."""
         process = self._table.living.get(pid)
         if process is None:
             return None

@@ -114,7 +114,10 @@ class _Address:
 
 
 def _is_ours(words: list[str]) -> bool:
-    """Whether the daemon can run the words: they call a hot command or a read, without help and without standard input."""
+    """Whether the daemon can run the words.
+
+    It can when they call a hot command or a read, and ask neither for help nor for text from standard input.
+    """
     if not words or not _OWN.isdisjoint(words):
         return False
     return words[0] in _HOT or (words[0] == "task" and len(words) > 1 and words[1] in _OF_TASK)
@@ -157,7 +160,7 @@ def _columns() -> int:
 
 
 def exchange(path: str, request: bytes, patience: float = _PATIENCE) -> dict[str, Any] | None:
-    """Send one request to the daemon's socket and return the answer; None when none comes within `patience` seconds."""
+    """Send one request to the daemon's socket at `path` and return the answer; None when none comes in `patience` seconds."""
     from fleet.fast import scan, unix_socket
 
     connection = unix_socket()

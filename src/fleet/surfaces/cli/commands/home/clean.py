@@ -117,7 +117,7 @@ def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
 
 
 def _print_findings(findings: list[Swept]) -> None:
-    """Print the findings of a sweep: first those that it releases, then those about which nothing can be done now."""
+    """Print the findings of a sweep: first those that it acts on, then those that it can only report."""
     _print_groups([finding for finding in findings if not finding.standing], indent="")
     standing = [finding for finding in findings if finding.standing]
     if standing:
@@ -130,7 +130,7 @@ def _print_findings(findings: list[Swept]) -> None:
 def _print_groups(findings: list[Swept], *, indent: str) -> None:
     """Print findings.
 
-    Those with the same reason, proof and action are a group: the reason once, then the name of each.
+    Those with the same reason, proof and action are printed together: the reason once, then the name of each.
     """
     groups: dict[tuple[str, str, str], list[Swept]] = {}
     for finding in findings:

@@ -113,6 +113,7 @@ def _graph(project: str, tasks: list[Added]) -> Graph:
 
 
 def _node(task: Added) -> GraphNode:
+    """Return an added task as a node of the graph: `waiting` when it has dependencies, else `ready`."""
     state: ShownStatus = "waiting" if task.after else "ready"
     return GraphNode(slug=task.slug, title=task.title, status="open", state=state, priority=0, assignee=None)
 
