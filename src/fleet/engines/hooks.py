@@ -155,7 +155,10 @@ def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
 
 
 def _settings_entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
-    """Return the settings entries of one event, and, for an event after which the agent is idle, of the hook that waits to wake it."""
+    """Return the settings entries of one event.
+
+    An event after which the agent is idle also has the hook that waits to wake it.
+    """
     hooks = hooks_of(engine)
     entries = [_command_entry(engine, event, fleet)]
     if event in hooks.wakes:

@@ -26,7 +26,10 @@ _PATIENCE = 30_000
 
 
 class Answer(NamedTuple):
-    """The answer to one request: its events, the output of the commands that have failed (`trouble`), and whether it is the last."""
+    """The answer to one request.
+
+    `events` are sent, `trouble` is the output of the commands that have failed, `last` says that the conversation is over.
+    """
 
     events: list[Body]
     trouble: Sequence[str] = ()

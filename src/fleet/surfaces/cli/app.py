@@ -44,7 +44,10 @@ class LazyGroup(click.Group):
         return command
 
     def _key(self, name: str) -> str:
-        """Return the key under which a command is in the table COMMANDS of its module: `NAME` in the group `fleet`, else `GROUP NAME`."""
+        """Return the key under which a command is in the table COMMANDS of its module.
+
+        That is `NAME` in the group `fleet`, else `GROUP NAME`.
+        """
         return name if self.name == "fleet" else f"{self.name} {name}"
 
     def resolve_command(

@@ -278,7 +278,10 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
 
 
 def _hand_over_inbox(claim: Claim, new: str, content: str) -> Change[None]:
-    """Return the change that records the intent to hand an inbox to dispatch `new`; committing it raises NotOwned if it is taken."""
+    """Return the change that records the intent to hand an inbox to dispatch `new`.
+
+    Committing it raises NotOwned if another dispatch has the inbox by now.
+    """
     old = claim.dispatch
 
     def work(tx: Tx) -> None:

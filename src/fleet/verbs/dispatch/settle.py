@@ -332,7 +332,10 @@ def _task_after_attempt(
 
 
 def _after_review(tx: Tx, row: Dispatch, end: Outcome) -> tuple[TaskStatus, str | None]:
-    """Return the task's status and reason after a review: unchanged when a verdict moved the task on, blocked when there is none."""
+    """Return the task's status and reason after a review.
+
+    It stays in progress when a verdict has moved the task on; it is blocked when there is no verdict.
+    """
     if tasks.state(tx, row.project, row.slug or "").stage != "review":
         return "in_progress", None
     return "blocked", f"the review ended without a verdict{f': {end.reason}' if end.reason else ''}"

@@ -63,10 +63,10 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
 
 
 def waiting_to_land(context: Context, project: str) -> ToLand | None:
-    """Return how many commits of the integration branch wait to land; None when there are none, or when git cannot
-    tell.
+    """Return how many commits of the integration branch wait to land.
 
-    Creates no branch. Settings and repositories that cannot be read are shown by the status page as obstacles.
+    None when there are none, or when git cannot tell. Creates no branch. Settings and repositories that cannot be read are
+    shown by the status page as obstacles.
     """
     repository, git = context.project(project).path, context.world.git
     try:

@@ -65,7 +65,10 @@ def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
 
 
 def _rename_into_place(name: str, target: str, handle: int, mode: int | None) -> None:
-    """Sync the temporary file, and give it the permissions (`mode`, or the old file's) and the name of the file that it replaces."""
+    """Sync the temporary file and rename it to the file that it replaces.
+
+    Its permissions become `mode`, or with None those of the old file.
+    """
     if mode is not None or os.path.exists(target):
         os.fchmod(handle, stat.S_IMODE(os.stat(target).st_mode) if mode is None else mode)
     os.fsync(handle)

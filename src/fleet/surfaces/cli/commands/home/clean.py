@@ -78,7 +78,7 @@ def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
 )
 @unkeyed
 def sweep_leaks(phases: tuple[str, ...], *, kill: bool, dry_run: bool, check: bool, **given: Unpack[Unkeyed]) -> int:
-    """Find dead dispatches of this home, and sessions, worktrees and files left behind by ended ones. With --kill, end and release them.
+    """Find dead dispatches, and sessions, worktrees and files that ended ones left. With --kill, end and release them.
 
     With --check the exit code tells a test run or a CI job whether anything leaked: standing findings, which a sweep does not
     act on, count too. A coord-state.json that its project's coordinator rewrites at its next tick does not count.

@@ -230,7 +230,7 @@ def _project_row(project: ProjectView) -> tuple[str, ...]:
 
 
 def _dispatch_counts(project: ProjectView) -> str:
-    """Return how many dispatches of a project are active, and how many ended ones still hold something that could not be released."""
+    """Return, for the status page, how many dispatches of a project are active, and of how many the release is blocked."""
     count = project.dispatches
     return f"dispatches: {count.active} active, {count.blocked_reclaim} blocked-reclaim"
 
