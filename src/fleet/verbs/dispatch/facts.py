@@ -154,7 +154,7 @@ def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
     """Return a coordinator's place in its project's seat: "holder", "candidate", or one of the following.
 
     "late": a candidate whose time to prove itself is over. "withdrawn": was a candidate, and never proved itself. "out":
-    was replaced. "none": never in the seat, because another program starts it.
+    has lost the seat. "none": never in the seat, because another program starts it.
     """
     seat = seats.seat(rows, row.project)
     if seat.holder == row.id:

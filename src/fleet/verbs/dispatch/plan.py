@@ -223,9 +223,9 @@ def _task_to_work_on(context: Context, wanted: Wanted) -> WholeTask | None:
 
 
 def _start_branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
-    """Return the integration branch, the commit to start the task's branch at, and whether that branch exists.
+    """Return the branch that a task starts from, its commit, and whether the task has its own branch already.
 
-    The commit is None when the branch exists or has no base. Returns ("", None, False) for a coordinator.
+    Returns ("", None, False) for a coordinator. See `start_of_task`.
     """
     if wanted.slug is None:
         return "", None, False

@@ -280,7 +280,7 @@ class Git:
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Run the git command `effect` in a repository that is not fleet's, but no program that its configuration names.
+        """Run the git command `effect` in a repository that is not fleet's, without any program that its configuration names.
 
         No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Only its filters would
         run: before files are compared, the caller checks that it configures none. `given` is the standard input.
