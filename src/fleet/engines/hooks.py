@@ -142,7 +142,10 @@ def states_without_hook(engine: Engine) -> frozenset[str]:
 
 
 def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
-    """Return the text of the settings file with hooks that the engine is started with at this autonomy."""
+    """Return the text of the settings file with hooks that the engine is started with at this autonomy.
+
+    The autonomy None stands for no set level.
+    """
     hooks = hooks_of(engine)
     also = {**hooks.also.get("always", {}), **hooks.also.get(autonomy or "", {})}
     content: dict[str, Any] = {

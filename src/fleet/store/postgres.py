@@ -243,7 +243,7 @@ def without_password(url: str) -> str:
 
 
 def _parts(url: str) -> dict[str, Any]:
-    """Return the parts of a database's address; empty when it is malformed, for example with a slash in its password."""
+    """Return the parts of a database's address; {} when it is malformed, for example with a slash in its password."""
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:

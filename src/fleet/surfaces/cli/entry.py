@@ -77,7 +77,11 @@ def _home_gone_error(missing: FileNotFoundError) -> errors.FleetError | None:
 
 
 def _run(words: list[str], key: str | None) -> int:
-    """Run a command: as a hook, for a tmux session, from the hot table, from the read table, or through click."""
+    """Run the command `words` in the way that suits it, and return its exit code.
+
+    Hooks and the programs of tmux sessions have code of their own, as have the commands of the hot and the read table;
+    click runs the rest. `key` is the idempotency key.
+    """
     if table.is_hook(words):
         if not os.environ.get("FLEET_DISPATCH_ID"):
             return 0  # outside an agent of fleet a hook does nothing

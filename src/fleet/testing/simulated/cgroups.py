@@ -42,7 +42,7 @@ class SimulatedCgroups(Cgroups):
         return "simulated"
 
     def join(self, path: str) -> str:
-        """Move this process into a group; return the view, or empty when the group does not exist."""
+        """Move this process into a group; return the id of its view, "" when the group does not exist."""
 
         def act() -> None:
             if os.path.isdir(path):

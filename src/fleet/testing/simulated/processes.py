@@ -142,7 +142,10 @@ class ProcessTable:
         return process
 
     def _end(self, process: Process, status: int | None, number: int | None) -> None:
-        """Make a process a zombie, give its children to init, call `on_death`, and hang up its session."""
+        """Make a process a zombie, give its children to init, call `on_death`, and hang up its session.
+
+        It ended with the exit status `status` or by the signal `number`; the other one is None.
+        """
         if process.is_zombie or self.living.get(process.pid) is not process:
             return
         process.is_zombie = True

@@ -169,7 +169,10 @@ class WriterLock(FileLock):
         self.is_noted = False
 
     def take(self, seconds: float | None = A_MOMENT) -> int:
-        """Lock the file, write this process's pid into it, and return its descriptor."""
+        """Lock the file, write this process's pid into it, and return its descriptor.
+
+        Waits and raises as `take` of the base class does.
+        """
         super().take(seconds)
         self.is_noted = self._is_as_written()
         if not self.is_noted:

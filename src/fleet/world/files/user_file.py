@@ -41,7 +41,8 @@ def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None =
 def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
     """Yield a temporary file, which replaces the file at the path when the `with` block ends; after an error the old file stays.
 
-    A pipe or a device is written directly. Raise WriteFailed when writing fails.
+    A pipe or a device is written directly. Raise WriteFailed when writing fails. `mode` are the new file's permissions,
+    None for those of the old one.
     """
     target = os.path.realpath(path)
     try:

@@ -228,7 +228,7 @@ class Git:
     def write(
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
-        """Run a writing git command in a worktree of fleet's, past stale locks of a killed git; raise GitRefused when it fails."""
+        """Run a writing git command in fleet's worktree at `path`, removing stale git locks; raise GitRefused when it fails."""
         done = self._run_past_locks(
             lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
         )

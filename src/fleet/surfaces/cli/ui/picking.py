@@ -52,7 +52,10 @@ def pick_agent(fleet: Fleet, given: str | None, *, default: str | None = None, e
 
 
 def _ask_which_agent(agents: list[AgentView], *, first: str | None) -> str:
-    """Let the person pick an agent from a list, problems first; return the agent's id."""
+    """Let the person pick an agent from a list, problems first; return the agent's id.
+
+    `first` is the number that Enter chooses, None for none. Ends the command when the person chooses none.
+    """
     ordered = sorted(agents, key=lambda agent: (agent.state not in _PROBLEMS, agent.started_at or ""))
     for number, agent in enumerate(ordered, 1):
         on = f"{agent.project}/{agent.task or ''}".rstrip("/")

@@ -54,7 +54,10 @@ class Schedule:
         self.rounds += 1
 
     def succeed(self, now: float, every: float | None) -> None:
-        """Record that a round has succeeded, and in how many seconds the next one begins without news."""
+        """Record that a round has succeeded, and that the next one begins `every` seconds later, even without news.
+
+        With None, only news begins it. `now` is the monotonic clock.
+        """
         self.ended, self.failures, self.every = now, 0, every
 
     def fail(self, now: float) -> None:

@@ -149,7 +149,10 @@ def record_lost_senders(context: Context) -> None:
 
 # one message ----------------------------------------------------------------------------------------------------------
 def _send_message(context: Context, message: Message, there: tuple[NoticeChannel, ...]) -> str:
-    """Take the notices of a message, send it, and record the outcome. Returns a line for the log; "" when nothing was sent."""
+    """Take the notices of a message, send it to the channels `there`, and record the outcome.
+
+    Returns a line for the log; "" when nothing was sent.
+    """
     ident = context.world.ids.key()
     mine = context.commit(take(message, ident, context.world.record.id))
     taken = retaken(message, set(mine))

@@ -63,7 +63,8 @@ def add(what: str, **given: Any) -> None:
 def _read_tasks(what: str, description: str | None) -> tuple[Reading, str]:
     """Return the tasks in a title, a file or standard input (`-`), and the name of that source for messages.
 
-    Raise BadInput for a missing file and for a list without items.
+    `description` is that of a single task, None when none is given. Raise BadInput for a missing file and for a list
+    without items.
     """
     from_file = what.endswith(_LISTS) and os.path.isfile(what)
     if what.endswith(_LISTS) and not from_file and " " not in what:
