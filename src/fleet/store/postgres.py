@@ -219,7 +219,10 @@ class PostgresStore(Store):
 
 
 def fleet_error(error: psycopg.Error, url: str, doing: str, wait: float) -> errors.FleetError:
-    """Return fleet's error for an error of psycopg."""
+    """Return fleet's error for an error of psycopg.
+
+    `doing` says what failed; `wait` is how many seconds the connection waits for a lock.
+    """
     why = _first_line(error)
     if isinstance(error, psycopg.IntegrityError):
         return errors.InvariantBroken(doing=doing, why=why)

@@ -147,7 +147,10 @@ class _Trial:
         self._facts = {"{url}": stub.url if stub else "", "{repository}": self._repository, "{person}": self._person}
 
     def run(self, patience: float) -> Trial:
-        """Dispatch the engine, watch its agent, and return the verdict."""
+        """Dispatch the engine, watch its agent, and return the verdict.
+
+        `patience` is how many seconds the agent may take.
+        """
         self._make_home()
         with Fleet.open(self._home, actor="trial") as fleet:
             fleet.projects.register(self._repository, PROJECT)

@@ -128,7 +128,7 @@ def url_in(directory: Path, database: str) -> str:
 def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
     """Wait until the server in this folder accepts connections. Any process may call it.
 
-    Raise PostgresUnavailable when the server ends or takes too long.
+    Raise PostgresUnavailable when the server ends or takes longer than `patience` seconds.
     """
     deadline = time.monotonic() + patience
     while not is_ready(directory):

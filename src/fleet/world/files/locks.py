@@ -141,7 +141,7 @@ class FileLock:
         return True
 
     def _poll(self, seconds: float) -> bool:
-        """Try again and again until the lock is free; return False when the time is over. For threads, which get no signals."""
+        """Try again and again until the lock is free; return False when `seconds` are over. For threads, which get no signals."""
         until = monotonic() + seconds
         while not self._try():
             if monotonic() > until:

@@ -45,7 +45,7 @@ _ADD = (*_MANY, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--q
 
 
 class Git:
-    """The program git, for repositories and for fleet's worktrees."""
+    """The program git, for repositories and for fleet's worktrees. Time limits (`limit`) are in seconds."""
 
     def __init__(self, programs: Programs, sees_everyone: Callable[[], bool] = lambda: False, home: str = "") -> None:
         self._programs = programs

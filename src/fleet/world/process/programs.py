@@ -307,7 +307,7 @@ def _has_more(child: Child) -> bool:
 
 
 def _kill_after_limit(child: Child, limit: float) -> Done:
-    """Kill a program and its process group, and return the result of a program that took too long."""
+    """Kill a program and its process group, and return the result of a program that took longer than `limit` seconds."""
     os.killpg(child.pid, signal.SIGKILL)  # it leads a process group, so this kills what it started, too
     child.wait()
     _close_pipes(child)

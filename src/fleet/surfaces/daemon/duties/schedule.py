@@ -34,7 +34,7 @@ class Schedule:
     is_urgent: bool = False
 
     def due_at(self) -> float | None:
-        """Return the time at which the next round begins; None while only news can begin it."""
+        """Return the time of the monotonic clock at which the next round begins; None while only news can begin it."""
         if self.ended is None:
             return self.begins
         if self.failures:
@@ -61,5 +61,5 @@ class Schedule:
         self.ended, self.failures, self.every = now, 0, every
 
     def fail(self, now: float) -> None:
-        """Record that a round has failed, so that the next one waits longer."""
+        """Record that a round has failed, so that the next one waits longer; `now` is the monotonic clock."""
         self.ended, self.failures = now, self.failures + 1
