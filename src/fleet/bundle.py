@@ -81,7 +81,7 @@ class Bundle:
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> "ModuleSpec | None":
         """Return the spec of a module of fleet that is in the bundle.
 
-        None leaves it to Python: it is missing, or its source has changed.
+        None lets Python look for it: it is not in the bundle, or its source has changed.
         """
         if not name.startswith("fleet."):
             return None
@@ -99,9 +99,10 @@ class Bundle:
         return _spec(_Loader(name, source, self._file, offset, length), is_package=is_package)
 
     def engine_file(self, raw: bytes) -> "dict[str, object] | None":
-        """Return what these bytes of an engine's file say; None when no built-in engine's file has them.
+        """Return the parsed content of an engine's file, given its bytes.
 
-        To import the reader of TOML takes longer than to list agents.
+        None when they are not those of a built-in engine's file. It saves the import of the TOML parser, which takes longer
+        than listing agents.
         """
         nothing: dict[bytes, bytes] = {}
         content = self._read(ENGINES, nothing).get(raw) if self._parts else None

@@ -40,7 +40,7 @@ _BY_TIME = b"\0\0\0\0"
 
 
 def renew() -> None:
-    """Write the bundle again. Slow commands call this when a module was missing in it, so that hot commands need not."""
+    """Write the bundle again. Slow commands call this when a module was missing in it, so that no hot command has to."""
     if sys.dont_write_bytecode or not CACHED.startswith(PACKAGE):
         return
     try:

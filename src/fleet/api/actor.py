@@ -178,7 +178,10 @@ class Actor:
         return names.slug(slug)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change to the store in the name of this actor, under an idempotency key, and return its result."""
+        """Commit a change to the store in the name of this actor, under an idempotency key, and return its result.
+
+        With the key None it gets a new one, or the next key of the request that `Committer.begin_invocation` has begun.
+        """
         return self.committer.commit(change, key)
 
     def use_daemon(self) -> None:

@@ -38,7 +38,10 @@ def _was_launched(rows: Rows, dispatch: str) -> bool:
 
 
 def _why_wrong(token: str | None, *, is_launched: bool) -> str:
-    """Return why a token is refused, as a sentence about the agent."""
+    """Return why a token is refused, as a sentence about the agent.
+
+    `is_launched`: fleet has launched the dispatch, and it has not ended.
+    """
     if not token:
         return "it has no token"
     if not is_launched:

@@ -39,7 +39,10 @@ def graph(tasks: int) -> list[bytes]:
 def run(
     home: str, repository: str, *, processes: int, tasks: int, show: Callable[[ProjectView], None]
 ) -> Demonstration:
-    """Let worker processes work through a task graph at once; call `show` meanwhile. Returns the counts."""
+    """Let `processes` worker processes work through a graph of `tasks` tasks at once; call `show` with the project meanwhile.
+
+    Returns what was counted.
+    """
     clock = Clock()
     with Fleet.open(home, actor="demo") as fleet:
         fleet.projects.register(repository, PROJECT)

@@ -151,7 +151,7 @@ class Night:
     def _retry(self, act: Callable[[], str]) -> str:
         """Call `act` until it succeeds; after ten seconds, raise its last error.
 
-        fleet refuses such acts for as long as tmux has not reported the death of the coordinator.
+        fleet refuses such acts until tmux has reported the death of the coordinator.
         """
         for _ in range(50):
             try:

@@ -69,7 +69,10 @@ def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
 
 
 def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
-    """Return whether the engine has to be told the directories that git writes to, for its own sandbox at this autonomy."""
+    """Return whether the engine has to be told the directories that git writes to, for its own sandbox at this autonomy.
+
+    `autonomy` is None when no level is set.
+    """
     return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
 
 

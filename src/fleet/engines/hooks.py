@@ -142,7 +142,10 @@ def states_without_hook(engine: Engine) -> frozenset[str]:
 
 
 def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
-    """Return the text of the settings file with hooks that the engine is started with at this autonomy."""
+    """Return the text of the settings file with hooks that the engine is started with at this autonomy.
+
+    The autonomy None stands for no set level.
+    """
     hooks = hooks_of(engine)
     also = {**hooks.also.get("always", {}), **hooks.also.get(autonomy or "", {})}
     content: dict[str, Any] = {
@@ -155,7 +158,10 @@ def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
 
 
 def _settings_entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
-    """Return the settings entries of one event, and, for an event after which the agent is idle, of the hook that waits to wake it."""
+    """Return the settings entries of one event.
+
+    An event after which the agent is idle also has the hook that waits to wake it.
+    """
     hooks = hooks_of(engine)
     entries = [_command_entry(engine, event, fleet)]
     if event in hooks.wakes:

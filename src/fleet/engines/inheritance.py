@@ -58,7 +58,10 @@ def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[
 
 
 def at_launch(pane: Mapping[str, str], passed: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which an agent is launched: `passed`, and those variables of its pane that describe the terminal."""
+    """Return the environment in which an agent is launched.
+
+    It has the variables `passed`, and those of its pane that describe the terminal.
+    """
     return {**passed, **{name: value for name, value in pane.items() if _matches_pattern(name, _OF_PANE)}}
 
 

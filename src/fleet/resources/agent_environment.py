@@ -33,7 +33,10 @@ class AgentEnvironment:
         return {}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` for a regular file at the claim's path, `absent` for none, as after the launch, `foreign` for anything else."""
+        """Return whether the file is at the claim's path.
+
+        `ours` for a regular file, `absent` for none, as after the launch, `foreign` for anything else.
+        """
         return look_at_file(f"{world.home}/{claim.name}")
 
     def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:

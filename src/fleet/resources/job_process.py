@@ -63,7 +63,7 @@ class JobProcess:
             lock.give()
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Kill all processes that are left. Raise Contested unless the runner is proven dead or is the caller."""
+        """Kill all processes of the job that are left. Raise Contested unless the runner is proven dead or is the caller."""
         if life_of_runner(claim, world) != "dead":
             raise errors.Contested(what=f"the runner of job {claim.job} is not proven dead")
         end_processes(claim, world)

@@ -37,7 +37,10 @@ def claims_of_bundle(rows: Rows, project: str, slug: str) -> list[Claim]:
 
 
 def own_bundle(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
-    """Make a dispatch the owner of a task's bundle; raise BundleHeld while the dispatch of the present owner is unfinished."""
+    """Make a dispatch the owner of a task's bundle, which is created if there is none.
+
+    `kind` is the kind of the dispatch. Raise BundleHeld while the dispatch of the present owner is unfinished.
+    """
     bundle = q.bundle_of(tx, project=project, slug=slug)
     if bundle is None:
         q.add_bundle(tx, project=project, slug=slug, host=host, owner=dispatch)
@@ -137,7 +140,10 @@ def _free_port_block(taken: list[tuple[int, int]], *, first: int, size: int) -> 
 
 
 def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]:
-    """Return the environment variables that tell an agent its worktree's ports; empty when it has none."""
+    """Return the environment variables that tell an agent its worktree's ports.
+
+    {} when the worktree has none, and for a coordinator (its slug is None).
+    """
     block = q.ports_of_bundle(rows, project=project, slug=slug) if slug else None
     return {"FLEET_PORT_BASE": str(block.base), "FLEET_PORT_COUNT": str(block.size)} if block else {}
 

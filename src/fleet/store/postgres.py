@@ -219,7 +219,10 @@ class PostgresStore(Store):
 
 
 def fleet_error(error: psycopg.Error, url: str, doing: str, wait: float) -> errors.FleetError:
-    """Return fleet's error for an error of psycopg."""
+    """Return fleet's error for an error of psycopg.
+
+    `doing` says what failed; `wait` is how many seconds the connection waits for a lock.
+    """
     why = _first_line(error)
     if isinstance(error, psycopg.IntegrityError):
         return errors.InvariantBroken(doing=doing, why=why)
@@ -243,7 +246,7 @@ def without_password(url: str) -> str:
 
 
 def _parts(url: str) -> dict[str, Any]:
-    """Return the parts of a database's address; empty when it is malformed, for example with a slash in its password."""
+    """Return the parts of a database's address; {} when it is malformed, for example with a slash in its password."""
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:

@@ -24,7 +24,10 @@ _A_MOMENT = 0.1
 
 
 def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
-    """Create the home's database if it is missing, or migrate it if it is old; other processes wait for this one."""
+    """Create the home's database if it is missing, or migrate it if it is old; other processes wait for this one.
+
+    `wait` is how many seconds to wait for the lock of the writers.
+    """
     lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
     wait_for_turn(lock, wait)
     try:
@@ -36,7 +39,10 @@ def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple
 
 
 def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) -> None:
-    """Create or migrate the database. The caller holds the lock of the writers."""
+    """Create or migrate the database. The caller holds the lock of the writers.
+
+    `wait` is how many seconds to wait for the database's lock.
+    """
     path = f"{home}/{paths.DATABASE}"
     if not os.path.lexists(path):
         _make_database(path, wait, migrations)
@@ -49,7 +55,10 @@ def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) 
 
 
 def _make_database(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
-    """Build the database under a temporary name and rename it, so that it is complete as soon as it exists."""
+    """Build the database under a temporary name and rename it, so that it is complete as soon as it exists.
+
+    `wait` is how many seconds to wait for the database's lock.
+    """
     building = f"{path}.making"
     for left in (building, f"{building}-journal", f"{building}-wal", f"{building}-shm"):
         Path(left).unlink(missing_ok=True)
@@ -72,7 +81,10 @@ def _set_old_logs_aside(path: str) -> None:
 
 
 def _migrate_database(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Migration, ...]) -> None:
-    """Back up the database and apply the migrations that it lacks; raise StoreNewer when a newer fleet has migrated it."""
+    """Back up the database and apply the migrations that it lacks; raise StoreNewer when a newer fleet has migrated it.
+
+    `wait` is how many seconds to wait for the database's lock.
+    """
     found: int = db.execute("PRAGMA user_version").fetchone()[0]
     known = migrations[-1].number
     if found > known:
@@ -85,7 +97,10 @@ def _migrate_database(home: str, db: sqlite.Connection, wait: float, migrations:
 
 
 def _apply_migrations(db: sqlite.Connection, wait: float, due: tuple[Migration, ...]) -> None:
-    """Apply migrations and set the new version in one transaction."""
+    """Apply migrations and set the new version in one transaction.
+
+    `wait` is how many seconds to wait for the database's lock.
+    """
     retry_while_busy(lambda: db.execute("BEGIN IMMEDIATE"), wait)
     for migration in due:
         for statement in migration.statements():

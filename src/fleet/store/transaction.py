@@ -130,7 +130,10 @@ def _as_tuples(value: object) -> object:
 
 
 def _fence_speaker(tx: Tx) -> None:
-    """Raise SpeakerEnded when the calling dispatch is archived, and NotSeated when it is a coordinator that does not hold its seat."""
+    """Raise an error when the calling dispatch may not change anything any more.
+
+    SpeakerEnded when it is archived, NotSeated when it is a coordinator that does not hold its seat.
+    """
     if tx.caller.dispatch is None:
         return
     stale = q.stale_speaker(tx, id=tx.caller.dispatch)

@@ -52,7 +52,10 @@ _STUCK = ("dialog", "limit", "login", "failed_turn")
 def try_out(
     engine: Engine, autonomy: str | None, root: str, *, sandbox: str | None = None, patience: float = PATIENCE
 ) -> Trial:
-    """Try an engine in a temporary folder, in a sandbox if one is named; return the verdict and leave nothing behind."""
+    """Try an engine at an autonomy, in the folder `root`, in a sandbox if one is named; return the verdict.
+
+    Nothing is left behind. `patience` is how many seconds the agent may take.
+    """
     if engine.check is None:
         return Trial(autonomy=autonomy, sandbox=sandbox, verdict="unproven", detail="its file has no [check]")
     clear(root)
@@ -64,7 +67,10 @@ def try_out(
 
 
 def clear(root: str) -> None:
-    """End and remove everything that a trial in this folder left, also a trial that was killed; raise Refused if that takes too long."""
+    """End and remove everything that a trial in this folder left, also a trial that was killed.
+
+    Raise Refused if that takes too long.
+    """
     home = f"{root}/home"
     if os.path.isdir(home):
         with Fleet.open(home, actor="trial") as fleet:
@@ -141,7 +147,10 @@ class _Trial:
         self._facts = {"{url}": stub.url if stub else "", "{repository}": self._repository, "{person}": self._person}
 
     def run(self, patience: float) -> Trial:
-        """Dispatch the engine, watch its agent, and return the verdict."""
+        """Dispatch the engine, watch its agent, and return the verdict.
+
+        `patience` is how many seconds the agent may take.
+        """
         self._make_home()
         with Fleet.open(self._home, actor="trial") as fleet:
             fleet.projects.register(self._repository, PROJECT)
@@ -214,7 +223,7 @@ class _Trial:
                 fleet.clock.wait(_BETWEEN_LOOKS)
 
     def _verdict(self, fleet: Fleet, ident: str, state: str, detail: str) -> Trial:
-        """Return the verdict of the trial, from the agent's last state and the evidence that arrived."""
+        """Return the verdict of the trial, from the agent's last state and from what arrived of its commit, log line and report."""
         arrived = self._evidence(fleet, ident)
         if all(arrived.values()):
             return self._trial("proven", "", **arrived)

@@ -40,7 +40,10 @@ class PostgresUnavailable(RuntimeError):
 
 
 class ThrowawayPostgres:
-    """A PostgreSQL server with its own data. `start` returns at once; `wait` returns when the server accepts connections."""
+    """A PostgreSQL server with its own data, removed at the end.
+
+    `start` returns at once; `wait` returns when the server accepts connections.
+    """
 
     def __init__(self, binaries: Path | None = None, *, lives: int = 1) -> None:
         self._binaries = binaries
@@ -125,7 +128,7 @@ def url_in(directory: Path, database: str) -> str:
 def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
     """Wait until the server in this folder accepts connections. Any process may call it.
 
-    Raise PostgresUnavailable when the server ends or takes too long.
+    Raise PostgresUnavailable when the server ends or takes longer than `patience` seconds.
     """
     deadline = time.monotonic() + patience
     while not is_ready(directory):
@@ -145,7 +148,10 @@ def is_ready(directory: Path) -> bool:
 
 
 def commands(binaries: Path, directory: Path, *, lives: int = 1) -> list[list[str]]:
-    """Return the commands that create the data folder and run the server, `lives` times, each after the file `again` is there."""
+    """Return the commands that create the data folder and run the server, `lives` times.
+
+    Each further run begins after the file `again` has been created.
+    """
     data = str(directory / "data")
     settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
     initdb = [str(binaries / "initdb"), "--pgdata", data, "--username", USER, "--auth", "trust"]
@@ -187,7 +193,7 @@ def candidate_folders() -> Iterator[Path]:
 
 
 def newest_first(folders: Iterator[Path]) -> list[Path]:
-    """Return the folders, highest version number in the name of their parent first."""
+    """Return the folders sorted by the version number in the name of their parent, the highest first."""
     return sorted(folders, key=lambda path: int("0" + re.sub(r"\D", "", path.parent.name)), reverse=True)
 
 

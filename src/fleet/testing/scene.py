@@ -58,7 +58,7 @@ class Scene:
             fleet.projects.register(self.repository, PROJECT)
 
     def fleet(self, actor: str = "tester") -> Fleet:
-        """Open the scene's home; the scene's watcher, if set, is told of the effects."""
+        """Open the scene's home in the name of `actor`; the scene's watcher, if there is one, is told of the effects."""
         fleet = Fleet.open(self.home, actor=actor)
         if self.watcher is not None:
             fleet.funnel.watcher = self.watcher
@@ -73,7 +73,10 @@ class Scene:
         return result.stdout.strip()
 
     def dispatch(self, fleet: Fleet, slug: str, *command: str, engine: str = "shell", script: str = "") -> str:
-        """Add a task if it is missing and start an agent on it; return the id of the dispatch."""
+        """Add the task `slug` if it is missing and start an agent on it; return the id of the dispatch.
+
+        `script` is the task's description, which a scripted agent follows.
+        """
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug, description=script)
         return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine=engine, command=command)).id

@@ -48,7 +48,7 @@ _REPORTS = {"fail": ["fail", "--reason"], "block": ["block", "--reason"]}
 
 
 def script(text: str) -> list[str]:
-    """Return the steps in a prompt that are meant for this agent's kind."""
+    """Return the steps in a prompt that are meant for an agent of this kind (FLEET_KIND) and place (a successor or not)."""
     kind = os.environ.get("FLEET_KIND", "worker")
     part = "successor" if kind == "worker" and os.environ.get("FLEET_PREDECESSOR") else kind
     own = re.search(rf"^```script {part}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -58,7 +58,9 @@ def script(text: str) -> list[str]:
 
 
 def perform(step: str, hooks: HookCaller | None = None) -> None:
-    """Perform one step: a verb, and its argument in the rest of the line.
+    """Perform one step of the script: a verb, and its argument in the rest of the line.
+
+    `hooks` calls the agent's hooks, None when it has none.
 
     Exit with status 64 when the verb is unknown.
     """

@@ -26,7 +26,10 @@ _PATIENCE = 30_000
 
 
 class Answer(NamedTuple):
-    """The answer to one request: its events, the output of failed commands, and whether it ends the conversation."""
+    """The answer to one request.
+
+    `events` are sent, `trouble` is the output of the commands that have failed, `last` says that the conversation is over.
+    """
 
     events: list[Body]
     trouble: Sequence[str] = ()
@@ -36,7 +39,8 @@ class Answer(NamedTuple):
 class StubModel:
     """An HTTP server that acts as the model while it is open.
 
-    `over`: the last answer was sent, so every command was tried. `trouble`: the output of the failed commands.
+    `dialect` names the interface, `commands` are those that the agent is told to run. `over`: the last answer was sent, so
+    every command was tried. `trouble`: the output of the failed commands.
     """
 
     def __init__(self, dialect: str, commands: Sequence[str]) -> None:
@@ -203,7 +207,10 @@ def _response(item: Body) -> Iterator[Body]:
 
 
 def contents(body: Body, commands: Sequence[str]) -> Answer:
-    """Return the answer to a request in Google's interface, with Gemini CLI's tool. A resumed conversation may repeat a result."""
+    """Return the answer to a request in Google's interface, with Gemini CLI's tool.
+
+    A resumed conversation may repeat a result.
+    """
     parts = [part for turn in body["contents"] for part in turn["parts"]]
     results = {each["id"]: each["response"] for part in parts if (each := part.get("functionResponse"))}
     trouble = [str(each) for each in results.values() if "error" in each or "Exit Code: " in str(each)]

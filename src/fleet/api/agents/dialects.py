@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def dialect_of(home: str, engine: str) -> Dialect:
     """Return the dialect of an engine: its names for hook events and answers.
 
-    Raise FileNotFoundError before its first launch.
+    Raise FileNotFoundError when this home has never started an agent of the engine.
     """
     with open(f"{home}/{paths.hook_dialect(engine)}", encoding="utf-8") as file:
         table: Any = jsontext.loads(file.read().strip())

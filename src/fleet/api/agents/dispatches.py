@@ -86,7 +86,8 @@ class Dispatches(Part):
     def resume(self, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
         """Resume the work of a dispatch, session or task in a new dispatch.
 
-        With `force`, first stop a resume that is in progress.
+        With `force`, first stop a resume that is in progress. `project` is the task's project, None when `given` names it
+        or it does not matter.
         """
         context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:
@@ -108,7 +109,7 @@ class Dispatches(Part):
         return resume_all.resumable(self._by.context, project)
 
     def resume_all(self, project: str | None = None) -> ResumedMany:
-        """Resume every dispatch that was interrupted, within the limits."""
+        """Resume every dispatch that was interrupted, in one project or (None) in all, within the limits."""
         self._by.may("dispatches.resume_all")
         return resume_all.resume_all(self._by.context, project)
 

@@ -134,7 +134,10 @@ class Jobs(Part):
         return dead_letters.drop(self._by.context, ident, which, everything=everything)
 
     def step(self, dispatch: str, project: str, slug: str, show: Callable[[str], None]) -> bool:
-        """Perform all steps of a dispatch's item, inside the item's session. Returns whether the item passed."""
+        """Perform all steps of a dispatch's item, inside the item's session. Returns whether the item passed.
+
+        `project` and `slug` are those of the item's task; `show` is called with each new piece of the steps' output.
+        """
         from fleet.verbs.jobs.items import session
 
         self._by.may("jobs.step")

@@ -110,9 +110,10 @@ class Door:
     ) -> Json:
         """Send one request and return its answer.
 
-        Lines that the daemon pushes before the answer go to the function `pushed`. Raise the error that the daemon
-        answers; DoorClosed when the connection breaks before the answer, or nothing comes for `patience` seconds. The
-        connection cannot be used after that.
+        Lines that the daemon pushes before the answer go to the function `pushed`. Raise the error that the daemon answers;
+        DoorClosed when the connection breaks before the answer, or nothing comes for `patience` seconds. The connection
+        cannot be used after that. `key` is the idempotency key of a change, `caller` the actor that the daemon acts for;
+        None: the daemon takes its own.
         """
         if patience is not None:
             self._socket.settimeout(patience)
@@ -143,7 +144,7 @@ class Door:
     def send(self, method: str, args: Json, *, key: str | None = None, caller: Json | None = None) -> int:
         """Send a request without waiting for its answer. Returns the number of the request.
 
-        Raise BadRequest for a request that is longer than the daemon takes.
+        Raise BadRequest for a request that is longer than the daemon takes. Raise DoorClosed when the connection is broken.
         """
         self._number += 1
         request = {"id": self._number, "method": method, "args": args, "key": key, "caller": caller, "fleet": VERSION}

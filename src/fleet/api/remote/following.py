@@ -114,7 +114,10 @@ class PushedChanges:
 
 
 def _connected(home: str, patience: float | None) -> Door:
-    """Return a connection to the daemon of a home. Raise DoorClosed when none answers."""
+    """Return a connection to the daemon of a home. Raise DoorClosed when none answers.
+
+    `patience` is in seconds; None stands for 5.
+    """
     door = Door.of(home, patience=patience)
     if door is None:
         raise DoorClosed

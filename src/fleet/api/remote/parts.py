@@ -99,9 +99,10 @@ class RemotePart:
             raise errors.AnswerLost(done=_listed(row.why for row in done), why=str(error)) from error
 
     def _repeat_when_free(self, own: Callable[..., T], args: Json, key: str | None) -> T:
-        """Perform the request in this process under this key.
+        """Perform the request in this process under the idempotency key `key`.
 
-        Wait while a child process of the daemon, which performed it, still holds the gate of a job.
+        A child process of the daemon has performed it before and may still hold the gate of a job: then try again until the
+        gate is free, and raise ResumeInProgress when that takes too long.
         """
         clock = self._actor.clock
         until = clock.ticks() + _ENDING

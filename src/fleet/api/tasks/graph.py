@@ -62,7 +62,10 @@ class Graph(Part):
         return self._by.commit(add_list.add_list(items, like, name=name), key)
 
     def archive_ended(self, *, project: str, older_than: str | None = None, key: str | None = None) -> ArchivedMany:
-        """Archive every task that ended longer ago than `older_than` (an age like "7d"), by default the setting task.archive_after."""
+        """Archive every task that ended longer ago than `older_than`, an age like "7d".
+
+        By default, the age is the setting task.archive_after.
+        """
         from fleet.model.text.times import duration
         from fleet.verbs.tasks import reopen
 

@@ -147,7 +147,7 @@ def _task_row(
     needs: dict[Place, NeedView],
     now: int,
 ) -> RowView:
-    """Return the row of a task: that of its agent if it has one, else one made from the task's own state."""
+    """Return the row of a task: that of its agent (`agent`) if it has one, else one made from the task's own state."""
     need = needs.get((task.project, task.slug)) if needs else None
     if agent is not None:
         attempt = attempts.get(agent.id)

@@ -101,7 +101,7 @@ def is_full(each: Obstacle) -> bool:
 
 
 def place_of(each: OfTask) -> str:
-    """Return the task (project/slug) or the coordinator that an entry of the status page is about."""
+    """Return, as text, what an entry of the status page is about: "project/slug", or "PROJECT's coordinator" without a task."""
     return f"{each.project}/{each.slug}" if each.slug else f"{each.project}'s coordinator"
 
 

@@ -70,7 +70,10 @@ class Dialect:
         self.wait: float = table.get("wait", 0)
 
     def named(self, payload: Payload) -> Payload:
-        """Return a hook's payload without the entries in which no fact is looked for, such as a tool's output, which may be long."""
+        """Return a hook's payload without the entries in which no fact is looked for.
+
+        Such an entry, for example a tool's output, may be long.
+        """
         kept = {path.partition(".")[0] for path in self.fields.values()}
         return {name: value for name, value in payload.items() if name in kept}
 

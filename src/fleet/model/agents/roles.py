@@ -162,7 +162,7 @@ _INSTEAD = {COORDINATOR: "leave it to the person: `fleet status` shows them what
 
 
 def role_of(kind: DispatchKind, engine: str | None) -> str:
-    """Return the role of an agent, from the kind and the engine of its dispatch."""
+    """Return the role of an agent, from the kind of its dispatch; an `engine` that is "job" stands for a step of a job."""
     return JOB_STEP if engine == "job" else _KINDS.get(kind, WORKER)
 
 

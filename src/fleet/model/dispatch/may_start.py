@@ -57,7 +57,10 @@ def why_no_room(project: str, count: Count, *, agents: int, project_agents: int)
 
 
 def why_used_up(engine: str, windows: Iterable[Window], now: int, quota_percent: int) -> errors.EngineHeld | None:
-    """Return the error that a quota window is used to `quota_percent` and not reset yet; None when none is."""
+    """Return an error if a quota window of the engine is used to `quota_percent` and will be reset later; None otherwise.
+
+    `now` is in milliseconds.
+    """
     for row in windows:
         if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > now:
             reason = f"{row.percent} % of its window {row.span} is used"
@@ -92,7 +95,10 @@ def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool
 
 
 def has_coordinator(state: str) -> bool:
-    """Return whether a project has a coordinator, by the state of its seat: alive, starting or unknown."""
+    """Return whether a project has a coordinator, by the state of its seat.
+
+    False when the state is `none` or one of the dead states in _DEAD; a coordinator in the state `unknown` counts.
+    """
     return state not in _DEAD and state != "none"
 
 

@@ -178,7 +178,7 @@ def is_owed_a_request(seen: Seen, *, asked: bool) -> bool:
 
 
 def remedy_for(asker: Asker, seen: Seen) -> Remedy:
-    """Return the remedy for a dispatch if the caller may apply it; otherwise Leave, with that remedy as `instead`."""
+    """Return the remedy for a dispatch, if `asker` may apply it; otherwise Leave, with that remedy as `instead`."""
     remedy = decide(seen)
     if isinstance(remedy, Leave) or remedy.act in MAY_APPLY[asker]:
         return remedy

@@ -20,14 +20,20 @@ COORD_SPAWN_MARKER = "coord_spawn_marker"
 
 
 def look_at_record(agent: HasArchivedAt | None) -> RecordLook:
-    """Return whether an agent's record is live, archived because its dispatch has ended, or missing."""
+    """Return whether an agent's record is live, archived because its dispatch has ended, or missing.
+
+    `agent` is the record, None when it is missing.
+    """
     if agent is None:
         return "missing"
     return "live" if agent.archived_at is None else "archived"
 
 
 def look_at_seat(holder: str | None, dispatch: str) -> SeatLook:
-    """Return whether a project's seat is held by this dispatch, by another one, or by nobody."""
+    """Return whether a project's seat is held by this dispatch, by another one, or by nobody.
+
+    `holder` is the seat's holder, None for nobody.
+    """
     if holder is None:
         return "missing"
     return "self" if holder == dispatch else "other"

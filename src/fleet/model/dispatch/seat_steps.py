@@ -55,7 +55,10 @@ def seat_state(seat: Seat) -> str:
 
 
 def is_own_loop(seat: Seat, *, engine: str | None, asked_for: str | None) -> bool:
-    """Return whether the seat is held by fleet's own coordinator loop, has no candidate, and nobody asked the loop to exit."""
+    """Return whether the seat is held by fleet's own coordinator loop, has no candidate, and nobody asked the loop to exit.
+
+    `engine` is the holder's engine; `asked_for` is None when nobody asked it to exit.
+    """
     return seat_state(seat) == "held" and engine == OWN_LOOP and asked_for is None
 
 

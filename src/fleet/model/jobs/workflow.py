@@ -140,7 +140,7 @@ def _faults_of_select(root: Node) -> Iterator[Fault]:
 
 
 def _steps(root: Node) -> Iterator[tuple[str, Node]]:
-    """Yield every step of the document with the name of its part: setup, reduce or map."""
+    """Yield every step of the document as (part, step); the part is `setup`, `reduce` or `map`."""
     for part in ("setup", "reduce"):
         for step in root.value[part].value if part in root.value else ():
             yield part, step

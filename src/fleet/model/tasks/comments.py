@@ -40,6 +40,6 @@ def comments_beside(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def describe_beside(verdicts: Sequence[Verdict]) -> str:
-    """Return the comments that `comments_beside` finds as text for the next agent; empty when there are none."""
+    """Return, as text for the next agent, the comments that `comments_beside` finds; "" when there are none."""
     found = comments_beside(verdicts)
     return "".join(f"\n\nAlso said of this work, by {each.actor} ({each.verdict}):\n{each.comments}" for each in found)

@@ -25,7 +25,10 @@ def lock_reason(claim: Claim, dispatch: str, world: World) -> str:
 
 
 def is_locked_by(claim: Claim, lock: str | None, world: World) -> bool:
-    """Return whether a worktree with this lock reason was made by this claim."""
+    """Return whether a worktree with the lock reason `lock` was made by this claim.
+
+    None stands for a worktree that is not locked.
+    """
     return (lock or "").startswith(lock_prefix(world)) and (lock or "").endswith(f" {claim.id}")
 
 

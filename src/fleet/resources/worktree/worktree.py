@@ -217,7 +217,10 @@ def _refuse_losing_work(claim: Claim, world: World) -> None:
 
 
 def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: World) -> errors.WorktreeRefused:
-    """Return the error for an existing worktree that cannot be used, with what a person can do."""
+    """Return the error for an existing worktree that cannot be used, with what a person can do.
+
+    `here` is git's entry for the worktree, None when git has none.
+    """
     if claim.state in UNMADE and here is not None and (here.locked or "").startswith(lock_prefix(world)):
         why = "fleet made it, but its database knows of no work in it: was a backup restored, or is it changed by its checkout alone?"
         advice = "save what you need of it and move the folder away; the next dispatch makes it anew"

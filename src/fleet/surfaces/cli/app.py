@@ -34,7 +34,7 @@ class LazyGroup(click.Group):
         return [*(name for name in self._entries if name not in hidden), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None when there is no such command."""
+        """Import and return the click command of this name; None when there is none."""
         entry = self._entries.get(cmd_name)
         if entry is None:
             return super().get_command(ctx, cmd_name)
@@ -44,7 +44,10 @@ class LazyGroup(click.Group):
         return command
 
     def _key(self, name: str) -> str:
-        """Return the key of a command in its module's COMMANDS: `NAME` in the group `fleet`, else `GROUP NAME`."""
+        """Return the key under which a command is in the table COMMANDS of its module.
+
+        That is `NAME` in the group `fleet`, else `GROUP NAME`.
+        """
         return name if self.name == "fleet" else f"{self.name} {name}"
 
     def resolve_command(
@@ -75,7 +78,7 @@ class LazyGroup(click.Group):
 
 
 def _print_plumbing(ctx: click.Context, _option: click.Parameter, given: bool) -> None:  # noqa: FBT001 - click's own
-    """Print the table of plumbing commands and end the program, when --plumbing was given."""
+    """Print the table of plumbing commands (those for programs) and end the program, when --plumbing was given."""
     if not given or ctx.resilient_parsing:
         return
     formatter = ctx.make_formatter()

@@ -67,7 +67,7 @@ def run(words: list[str], key: str | None = None) -> int:
 
 
 def _home_gone_error(missing: FileNotFoundError) -> errors.FleetError | None:
-    """Return HomeUnusable when the whole home has vanished while a command ran; None when only a file is missing."""
+    """Return the error that the whole home has vanished while a command ran; None when only a file is missing."""
     from fleet.world.home.location import home_path
 
     home = home_path()
@@ -77,7 +77,11 @@ def _home_gone_error(missing: FileNotFoundError) -> errors.FleetError | None:
 
 
 def _run(words: list[str], key: str | None) -> int:
-    """Run a command: as a hook, for a tmux session, from the hot table, from the read table, or through click."""
+    """Run the command `words` in the way that suits it, and return its exit code.
+
+    Hooks and the programs of tmux sessions have code of their own, as have the commands of the hot and the read table;
+    click runs the rest. `key` is the idempotency key.
+    """
     if table.is_hook(words):
         if not os.environ.get("FLEET_DISPATCH_ID"):
             return 0  # outside an agent of fleet a hook does nothing
@@ -146,7 +150,7 @@ def _add_task(words: list[str]) -> bool:
 
 
 def collect_garbage() -> None:
-    """Turn garbage collection on, which the launcher has turned off for the imports. What was imported is never collected."""
+    """Turn garbage collection on, which is off while modules are imported. What was imported is never looked at again."""
     gc.freeze()
     gc.enable()
 
@@ -162,14 +166,14 @@ def _refuse_invalid_utf8(words: list[str]) -> None:
 
 
 def print_error(error: errors.FleetError, *, as_json: bool) -> None:
-    """Print an error: one line on stderr for people, and with as_json also a JSON object on stdout."""
+    """Print an error: one line on stderr for people, and with `as_json` also a JSON object on stdout."""
     if as_json:
         streams.print_json_error(error.as_document())
     streams.print_error(error.spoken)
 
 
 def _exit_at_once(code: int) -> None:
-    """End the process without the interpreter's slow shutdown: all output is written and nothing is open."""
+    """End the process without the interpreter's slow shutdown. The caller has written all output and closed everything."""
     if sys.flags.interactive or "coverage" in sys.modules:
         return
     os._exit(code)

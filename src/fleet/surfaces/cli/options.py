@@ -53,7 +53,7 @@ def click_option(option: Option) -> Callable[[F], F]:
 
 
 def _project_of_task(ctx: click.Context, _param: click.Parameter, given: str | None) -> str | None:
-    """Return the project given with -p or in PROJECT/SLUG. Raise BadInput when the two differ. A callback of click."""
+    """Return the project given with -p or in PROJECT/SLUG. Raise BadInput when the two differ. click calls this."""
     named: str | None = ctx.meta.get(_NAMED)
     if given is not None and named is not None and given != named:
         raise errors.BadInput(what=f"a task of the project {named} was named, and -p {given}")

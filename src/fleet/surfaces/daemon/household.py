@@ -163,7 +163,9 @@ class Household(FleetOpener):
 
 
 def _asker(actor: str | None) -> Asker:
-    """Return the dispatch id and the actor name of the asker that this thread works for, and whether it is a sandboxed agent.
+    """Return the dispatch id and the actor name of the asker that this thread works for, and whether it is confined.
+
+    A confined asker is an agent that reaches fleet only by the socket for agents.
 
     Without an asker, return (None, `actor`, False).
     """

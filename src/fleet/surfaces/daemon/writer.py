@@ -124,9 +124,10 @@ class Writer:
         self._thread.start()
 
     def stop(self, seconds: float | None = None) -> None:
-        """Take no more requests, finish those that wait, and end the thread. Wait at most this many seconds for it.
+        """Take no more requests, finish those that wait, and end the thread.
 
-        What is not committed by then is undone when the process ends; its clients get no answer.
+        Wait for it for at most `seconds`; without limit if that is None. What is not committed by then is undone when the
+        process ends; its clients get no answer.
         """
         with self._lock:
             self._is_ending = True

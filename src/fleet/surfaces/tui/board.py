@@ -118,7 +118,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.post_message(self.Happened(act))
 
     def on_board_happened(self, event: Happened) -> None:
-        """Call, in the thread of the screen, the function that another thread has posted; none when the TUI ends."""
+        """Call, in the thread of the screen, the function that another thread has posted; do nothing when the TUI ends."""
         if self.is_attached:
             event.act()
 
@@ -436,7 +436,7 @@ class Board(Screen[None], inherit_bindings=False):
         return " ".join(comment.split())
 
     def warn(self, text: str) -> None:
-        """Show the person a notification that something was refused or failed."""
+        """Show the person a notification about what was refused or failed."""
         self.app.notify(escapes.text(text), severity="error", markup=False, timeout=10)
 
     def attach(self, ident: str, place: str) -> None:

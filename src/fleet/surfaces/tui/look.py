@@ -123,7 +123,10 @@ class Look:
         self._styles: dict[tuple[str, bool, bool], Style] = {}
 
     def style(self, tone: str, *, bold: bool = False, selected: bool = False) -> Style:
-        """Return the style for a tone ('' for plain text): with `bold` bold, with `selected` on the background of the selected row."""
+        """Return the style for a tone, '' for plain text.
+
+        With `bold`, it is bold; with `selected`, it has the background of the selected row.
+        """
         key = (tone, bold, selected)
         if key not in self._styles:
             self._styles[key] = self._made(tone, bold=bold or tone == "bold", selected=selected)

@@ -51,7 +51,10 @@ def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> I
 
 
 def _without_repeats(played: Played) -> list[Death]:
-    """Return the deaths to try, without those before an effect (except the first): they equal the death after the effect before."""
+    """Return the deaths to try.
+
+    Of the deaths before an effect only the first is among them: each other one equals the death after the previous effect.
+    """
     return [death for death in played.deaths() if death.way != "before" or death.number == 0]
 
 
@@ -65,9 +68,9 @@ def _recovery_after(scenario: Scenario, store: str, first: Death) -> Played:
 
 
 def _new_deaths(recovery: Played, seen: set[_Left]) -> list[tuple[_Left, Death]]:
-    """Return those deaths of a recovery that are not like one in `seen`, each with what makes it different.
+    """Return those deaths of a recovery that are not like one in `seen`, each with what identifies it.
 
-    Two deaths are alike when they are of the same way and the same effects are left to do after them.
+    Two deaths are alike when they happen in the same way and leave the same effects to do.
     """
     names = [_OF_THE_PLAY.sub("*", effect) for effect in recovery.effects]
     deaths = [((tuple(names[death.number :]), death.way), death) for death in _without_repeats(recovery)]
@@ -75,7 +78,10 @@ def _new_deaths(recovery: Played, seen: set[_Left]) -> list[tuple[_Left, Death]]
 
 
 def _run_double(scenario: Scenario, store: str, first: tuple[Played, Death], second: tuple[Played, Death]) -> Case:
-    """Play a scenario with one death, its recovery with another, then recover completely; return the case with its faults."""
+    """Play a scenario with one death, its recovery with another, then recover completely; return the case with its faults.
+
+    Each of the two is (the effects of what is killed, the death).
+    """
     (played, death), (recovery, second_death) = first, second
     with scenario.scene(store) as scene:
         scenario.prepare(scene)

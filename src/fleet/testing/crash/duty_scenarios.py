@@ -71,7 +71,10 @@ def _notify_again(scene: Scene) -> list[str]:
 
 
 def _check_told(scene: Scene) -> list[str]:
-    """Return faults unless the failure was told once, or at most once where the sender died while it told."""
+    """Return faults unless the person was told of the failure once.
+
+    If the sender died while it told, zero or one time is right, and the notice has to be `unsure`.
+    """
     with scene.fleet() as fleet:
         states = [each.state for each in fleet.notices.list()]
     told = Path(scene.root, "told")

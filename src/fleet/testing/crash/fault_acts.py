@@ -33,8 +33,8 @@ _BUNDLE = ("worktree ", "worker_dir ")
 class FaultAct:
     """An act that writes, and the function `state`, which says what is written then: "old", "new", or what is wrong.
 
-    After an error, a strict act must have left the old state. An act that writes a file may have replaced it before its
-    folder could not be synced: then the file must be complete, and the next attempt makes it durable.
+    After an error, a strict act must have left the old state. Another one, which writes a file, may have replaced the file
+    before syncing the folder failed: then the file must be complete, and the next attempt makes it durable.
     """
 
     name: str
@@ -167,7 +167,10 @@ def _dispatch(fleet: Fleet) -> None:
 
 
 def _state_of_dispatch(scene: SimulatedScene) -> str:
-    """Return "new" when the agent is recorded and all its claims are live, "old" when a sweep leaves nothing of it, or what is wrong."""
+    """Return the state after a dispatch: "new" when the agent is recorded and all its claims are live.
+
+    "old" when a sweep leaves nothing of the dispatch; otherwise what is wrong.
+    """
     if "t" in {agent.task for agent in scene.fleet.agents.list()} and not _claims_of_task(scene, {"live", "released"}):
         return "new"
     scene.fleet.sweep.run(kill=True)

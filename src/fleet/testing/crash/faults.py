@@ -61,7 +61,7 @@ class FaultCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Played:
-    """How the act in the child ended (class and text of its error, empty for success), and the output of strace."""
+    """How the act in the child ended (`kind` and `text`: class and text of its error, '' for success), and the output of strace."""
 
     kind: str
     text: str
@@ -111,7 +111,7 @@ def fault_cases(name: str, *, every: int, offset: int) -> Iterator[FaultCase]:
 
 
 def _run(act: FaultAct, call: str, error: str, number: int, *, of: int) -> FaultCase:
-    """Play an act with one failing call, and return the case."""
+    """Play an act in which call `number` of the system call `call` fails with `error`; return the case."""
     with SimulatedScene() as scene:
         act.prepare(scene)
         played = _play(scene, act, f"{call}:error={error}:when={number}")
@@ -150,7 +150,7 @@ def _faults(scene: SimulatedScene, act: FaultAct, played: _Played) -> list[str]:
 
 
 def _class_of(kind: str) -> type[BaseException]:
-    """Return the class of fleet's error by its name; FleetError for success, Exception for any other error."""
+    """Return fleet's error class of this name; FleetError for '' (success), Exception when fleet has no such class."""
     return getattr(errors, kind, Exception) if kind else errors.FleetError
 
 
@@ -207,7 +207,7 @@ def _act_in_child(scene: SimulatedScene, act: FaultAct, process: Process, pipes:
 
 
 def _say_how_it_ended(scene: SimulatedScene, act: FaultAct, process: Process, answer: int) -> None:
-    """Perform the act and write the class and text of its error to the pipe."""
+    """Perform the act and write the class and text of its error, both empty for success, to the pipe."""
     kind = text = ""
     try:
         with scene.open(process=process) as fleet:

@@ -43,7 +43,7 @@ class Death:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One death of a child, or two, and the faults and sweeps that followed.
+    """One death of a child, or a death and one of its recovery, with the faults that were found and what the sweeps did.
 
     `died` is False when the child ended before the effect: the number of signals that a kill needs may differ.
     """
@@ -100,9 +100,9 @@ def effects_of(scenario: Scenario, store: str) -> Played:
 
 
 def cases(scenario: Scenario, store: str, *, every: int, offset: int) -> Iterator[Case]:
-    """Play a scenario again and again, killed each time at another point; yield what was found after each death.
+    """Play a scenario once for each death, on the named store; yield what was found after each.
 
-    Plays every n-th death, beginning at `offset`, on the named store.
+    With `every`, only every n-th death is played, beginning at `offset`.
     """
     played = effects_of(scenario, store)
     for death in part_of(played.deaths(), every, offset):
@@ -118,7 +118,7 @@ def held_cases(scenario: Scenario, store: str, effect: str) -> Iterator[Case]:
 
 
 def part_of(deaths: list[T], every: int, offset: int) -> list[T]:
-    """Return every n-th of the deaths, starting at the offset; at least one if there are any."""
+    """Return every n-th (`every`) of the deaths, starting at the offset; at least one if there are any."""
     return deaths[offset % max(min(every, len(deaths)), 1) :: every]
 
 
@@ -204,7 +204,7 @@ def _kill_at_effect(scene: Scene, act: Callable[[], object], death: Death) -> tu
 
 
 def _watched(scene: Scene, act: Callable[[], object], watcher: Recorder) -> int:
-    """Perform the act with a watcher of its effects; return the exit code for the child."""
+    """In the child: perform the act with a watcher of its effects, and return the exit code for the child."""
     scene.watcher = watcher
     try:
         act()
@@ -257,7 +257,7 @@ def _state_of(pid: int) -> str:
 
 
 def _end_program(program: int, way: str) -> None:
-    """Continue the stopped program, or kill it, depending on the way of the death; wait until it is gone."""
+    """Continue the stopped program, or kill it, as the way of the death says; wait until it is gone. 0 stands for no program."""
     if not program:
         return
     try:

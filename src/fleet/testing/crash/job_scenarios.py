@@ -74,7 +74,10 @@ def _wait_for_sessions(scene: Scene) -> list[str]:
 
 
 def _has_live_pane(fleet: Fleet) -> bool:
-    """Return whether a session of the job still runs. Panes are asked, because a process that was just forked has no mark yet."""
+    """Return whether a session of the job still runs.
+
+    tmux's panes tell, because a process that was just forked has no mark yet.
+    """
     processes = fleet.world.processes
     panes = [pane for pane in fleet.world.tmux.listing().panes if pane.session != BYSTANDER]
     return any(processes.life(processes.identify(pane.pid)) == "alive" for pane in panes)

@@ -32,7 +32,7 @@ def _prepare_nothing(_scene: Scene) -> None:
 
 
 def _no_faults(_scene: Scene) -> list[str]:
-    """Check nothing: return no faults."""
+    """Return []: the check for a scenario in which nothing is to be checked."""
     return []
 
 
@@ -44,7 +44,9 @@ def sweep_home(scene: Scene) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """An act that is killed at each of its effects, with its preparation and its checks.
+    """An act that is killed at each of its effects, with what prepares its scene and what checks it.
+
+    `after_death` is done after the death, `check` at the end; both return faults.
 
     `calm` waits until processes that outlive a death have ended. `recover` is what a person does then; it is killed
     too.

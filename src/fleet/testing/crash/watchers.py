@@ -87,20 +87,23 @@ class Killer(Recorder):
         self._pipe = pipe
 
     def before(self, effect: str) -> None:
-        """Die before the chosen effect."""
+        """Record that an effect begins; kill this process if it has to die before this effect."""
         super().before(effect)
         if self._way == "before" and self.under_way[-1] == self._number:
             self._die()
 
     def during(self, effect: str, pid: int) -> None:
-        """Die during the chosen effect, after stopping the program that performs it."""
+        """Record that a program performs an effect.
+
+        If this process has to die during it, stop the program and kill this process.
+        """
         super().during(effect, pid)
         if self._way.startswith("during") and self.under_way[-1] == self._number:
             os.kill(pid, signal.SIGSTOP)
             self._die()
 
     def after(self, effect: str) -> None:
-        """Die after the chosen effect."""
+        """Record that an effect has ended; kill this process if it has to die after this effect."""
         number = self.under_way[-1]
         super().after(effect)
         if self._way == "after" and number == self._number:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedCgroups(Cgroups):
-    """The control groups of one home's agents, as one process sees them; none unless the machine has them."""
+    """The control groups of one home's agents, as one process sees them. A machine may have none."""
 
     def __init__(
         self, funnel: Funnel, home_id: str, *, programs: Programs, machine: SimulatedMachine, pid: int
@@ -42,7 +42,7 @@ class SimulatedCgroups(Cgroups):
         return "simulated"
 
     def join(self, path: str) -> str:
-        """Move this process into a group; return the view, or empty when the group does not exist."""
+        """Move this process into a group; return the id of its view, "" when the group does not exist."""
 
         def act() -> None:
             if os.path.isdir(path):

@@ -37,7 +37,7 @@ class SimulatedClock(Clock):
         return self._ticks
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, and perform the acts planned by `later` when they are due."""
+        """Let `seconds` pass, and perform the acts planned by `later` when they are due."""
         until = self._ticks + seconds
         while self._due and self._due[0][0] <= until:
             due, _, act = heapq.heappop(self._due)
@@ -50,11 +50,11 @@ class SimulatedClock(Clock):
         self._now = now
 
     def later(self, seconds: float, act: Callable[[], object]) -> None:
-        """Plan an act for this many seconds from now."""
+        """Let `wait` call `act` once this many seconds have passed."""
         heapq.heappush(self._due, (self._ticks + seconds, next(self._order), act))
 
     def _advance(self, ticks: float) -> None:
-        """Move both clocks forward."""
+        """Move the wall clock and the monotonic clock forward, until the latter shows `ticks` (seconds)."""
         passed = max(ticks - self._ticks, 0.0)
         self._ticks += passed
         self._now += round(passed * SECOND)

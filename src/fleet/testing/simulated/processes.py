@@ -142,7 +142,10 @@ class ProcessTable:
         return process
 
     def _end(self, process: Process, status: int | None, number: int | None) -> None:
-        """Make a process a zombie, give its children to init, call `on_death`, and hang up its session."""
+        """Make a process a zombie, give its children to init, call `on_death`, and hang up its session.
+
+        It ended with the exit status `status` or by the signal `number`; the other one is None.
+        """
         if process.is_zombie or self.living.get(process.pid) is not process:
             return
         process.is_zombie = True
@@ -175,7 +178,7 @@ class SimulatedKernel:
         return self._pid
 
     def status(self, pid: int) -> ps.Status | None:
-        """Return the status of a process; None when no process has the pid, Unreadable when it is hidden."""
+        """Return the status of a process; None when no process has the pid. Raise Unreadable when it is hidden."""
         process = self._table.living.get(pid)
         if process is None:
             return None

@@ -137,7 +137,11 @@ class SimulatedServer:
         return _pid_on(self.socket) == self.process.pid
 
     def _note_pane_death(self, pane: SimulatedPane, status: int | None, number: int | None) -> None:
-        """Record how a pane's process ended; mark the pane as dead at once unless the server is deaf."""
+        """Record that a pane's process ended with an exit status, or by the signal `number`; the other one is None.
+
+        Mark the pane as dead at once, unless the test has set `is_deaf`: then the server misses the signal, as old versions
+        of tmux do.
+        """
         pane.ended = (status, number)
         if not self.is_deaf and not self.process.is_zombie:
             self.notice()

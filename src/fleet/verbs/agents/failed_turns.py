@@ -155,8 +155,9 @@ def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
 
 
 def _become_trial(agent: LivingAgent) -> Change[None]:
-    """Return the change that makes a running agent the trial of its engine; committing it raises EngineHeld if another
-    agent is the trial.
+    """Return the change that makes a running agent the trial of its engine.
+
+    Committing it raises EngineHeld if another agent is the trial.
     """
 
     def work(tx: Tx) -> None:

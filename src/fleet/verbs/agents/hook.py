@@ -219,7 +219,10 @@ def _on_stopped(event: HookEvent, known: Known) -> Reply:
 
 
 def _uncommitted_sentence(event: HookEvent, agent: LivingAgent) -> str:
-    """Return the sentence that names uncommitted files of an agent that stops; "" for none, or for a kind of dispatch without commits."""
+    """Return the sentence that names the uncommitted files of an agent that stops.
+
+    "" when there are none, or for a kind of dispatch that makes no commits.
+    """
     if agent.slug is None or agent.kind not in WORKING:
         return ""
     project = event.by.store.read(lambda rows: q.project_by_name(rows, name=agent.project))
@@ -436,9 +439,9 @@ def _asked_question(event: HookEvent) -> asking.Asked:
 
 
 def _facts(event: HookEvent) -> Facts:
-    """Return what the event says of the agent: its conversation, use of the context (percent), tokens and cost (millionths of a dollar).
+    """Return what the event says of the agent; None for a value that is missing or malformed.
 
-    A value that is missing or malformed is None.
+    The values are its conversation, its use of the context (percent), its tokens, and its cost (millionths of a dollar).
     """
     context, tokens, cost = (event.dialect.field(event.payload, name) for name in ("context", "tokens", "cost"))
     named = event.text("conversation")

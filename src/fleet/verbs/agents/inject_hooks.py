@@ -38,9 +38,9 @@ def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tupl
 
 
 def inject_rules(context: Context, engine: Engine, project: str, role: str, allowed: Allowed) -> dict[str, str]:
-    """Write the file of commands that an agent may run unasked. Returns the environment variable that names the file, as {name: path}.
+    """Write the file of commands that an agent may run unasked.
 
-    {} when the engine reads no such file.
+    Returns the environment variable that names the file, as {name: path}; {} when the engine reads no such file.
     """
     if engine.rules is None:
         return {}

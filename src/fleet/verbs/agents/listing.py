@@ -79,7 +79,11 @@ def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, sign
 
 
 def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> State:
-    """Return the state of a dispatch from the first source that knows it."""
+    """Return the state of an unfinished dispatch. The first source that knows it decides.
+
+    The sources are: a start that is not over, the process, the daemon, the agent's report, its hooks, its status file, its
+    screen. `known` is the agent's row, None when there is none.
+    """
     listing = signs.listing
     if is_pending(row):
         return _state_before_launch(context, row, listing)

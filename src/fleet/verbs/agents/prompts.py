@@ -277,7 +277,10 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
 
 
 def _hand_over_inbox(claim: Claim, new: str, content: str) -> Change[None]:
-    """Return the change that records the intent to hand an inbox to dispatch `new`; committing it raises NotOwned if it is taken."""
+    """Return the change that records the intent to hand an inbox to dispatch `new`.
+
+    Committing it raises NotOwned if another dispatch has the inbox by now.
+    """
     old = claim.dispatch
 
     def work(tx: Tx) -> None:
@@ -416,7 +419,10 @@ def _prompt_outcome(outcome: str, ident: str, context: Context, claim: Claim) ->
 
 
 def _refuse_other_home(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
-    """Raise OtherHost when another home made the dispatch, MeantElsewhere when the caller means another host or tmux socket."""
+    """Raise OtherHost when another home made the dispatch, MeantElsewhere when the caller means another host or tmux socket.
+
+    `host` (its id or name) and `socket` are what the caller means, None when it names none.
+    """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None:
         refuse_foreign(context, f"dispatch {ident}", row)

@@ -75,7 +75,10 @@ def _recorded_trouble(rows: Rows, project: str) -> str | None:
 
 
 def _holder_state(context: Context, ident: str | None) -> str:
-    """Return the state of the seat's holder: none, ended, starting, dead before it started, alive, dead or unknown."""
+    """Return the state of the seat's holder: none, ended, starting, dead before it started, alive, dead or unknown.
+
+    `ident` is the holder's dispatch id, None when the seat is free.
+    """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or ""))
     if ident is None:
         return "none"

@@ -50,7 +50,11 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
 
 
 def _tend_dispatch(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
-    """Decide and apply what a tick may do to one dispatch. Returns what was done; "" for nothing worth a line."""
+    """Decide and apply what a tick may do to one dispatch. Returns what was done; "" for nothing worth a line.
+
+    Raises WorktreeBusy when foreign processes in its worktree prevent that. With no census (None), the processes are read
+    when needed.
+    """
     seen = gather_facts(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":
         leftover_processes.record_descendants(context, row, census, lasting=_RECORD_AFTER)

@@ -111,9 +111,10 @@ def decide_and_apply(
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:
-    """Settle the task's unfinished dispatch if its agent has died, unless it is `speaker`, the dispatch that asks (None: a person asks).
+    """Settle the task's unfinished dispatch if its agent has died.
 
-    Raises WorktreeBusy if unknown processes use its worktree.
+    Does nothing when that dispatch is `speaker`, which asks (None: a person asks). Raises WorktreeBusy if unknown processes
+    use its worktree.
     """
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if attempt is not None and attempt.id != speaker:

@@ -129,7 +129,8 @@ def facts_about_end(
 def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing | None, census: Census | None) -> Seen:
     """Return the facts about a dispatch whose agent is dead: the processes it left, and whether tmux tells how it ended.
 
-    `why` of the result is empty when the dispatch can be settled.
+    `why` of the result is empty when the dispatch can be settled. Panes and processes are read anew when `listing` or
+    `census` is None.
     """
     left = leftover_processes.find_remains(context, row, census)
     if left.ours:
@@ -154,7 +155,7 @@ def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
     """Return a coordinator's place in its project's seat: "holder", "candidate", or one of the following.
 
     "late": a candidate whose time to prove itself is over. "withdrawn": was a candidate, and never proved itself. "out":
-    was replaced. "none": never in the seat, because another program starts it.
+    has lost the seat. "none": never in the seat, because another program starts it.
     """
     seat = seats.seat(rows, row.project)
     if seat.holder == row.id:
@@ -215,7 +216,10 @@ def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> 
 
 
 def _proof_of_overdue_end(row: Dispatch, task: TaskState | None, now: int) -> str:
-    """Return the sentence that tells why a living agent should have ended by now; "" when nothing shows that."""
+    """Return the sentence that tells why a living agent should have ended by now; "" when nothing shows that.
+
+    `task` is the state of its task, None for a coordinator.
+    """
     if row.asked_for not in {None, "report"}:
         return "its process is alive"
     if row.report and row.reported_at is not None:

@@ -137,7 +137,10 @@ def record_view(agent: Agent | None) -> JournalClaim:
 
 
 def _delete_rows(ident: str) -> Change[bool]:
-    """Return the change that deletes the rows of an archived dispatch; committing it returns False when they were deleted before."""
+    """Return the change that deletes the rows of an archived dispatch.
+
+    Committing it returns False when they were deleted before.
+    """
 
     def work(tx: Tx) -> bool:
         tx.dispatch = ident

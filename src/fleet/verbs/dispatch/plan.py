@@ -107,7 +107,8 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     """Return the request with the kind of agent that the task's stage needs, such as a reviewer.
 
-    A request for another kind than worker is returned as it is. Raises NotReady when the task waits to be merged.
+    A request for another kind than worker, or without a task (None), is returned as it is. Raises NotReady when the task
+    waits to be merged.
     """
     if task is None or wanted.kind != "worker" or task.stage not in KIND_AT or task.merged:
         return wanted
@@ -180,7 +181,7 @@ def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> 
     """Return the first engine that is not held back by a limit, with its model; when all are held back, the first.
 
     The task's model counts only for the engine that the task runs on by default, or for any engine when there is no
-    default.
+    default. `task` is None for a coordinator.
     """
     choices = _engine_choices(context, wanted, task)
     quota, now = context.settings().limits_quota_percent, context.world.clock.now()
@@ -223,9 +224,9 @@ def _task_to_work_on(context: Context, wanted: Wanted) -> WholeTask | None:
 
 
 def _start_branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
-    """Return the integration branch, the commit to start the task's branch at, and whether that branch exists.
+    """Return the branch that a task starts from, its commit, and whether the task has its own branch already.
 
-    The commit is None when the branch exists or has no base. Returns ("", None, False) for a coordinator.
+    Returns ("", None, False) for a coordinator. See `start_of_task`.
     """
     if wanted.slug is None:
         return "", None, False
@@ -253,7 +254,10 @@ def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None
 def _order_of_resources(
     context: Context, wanted: Wanted, project: Project, *, integration: str, base: str | None, task: WholeTask | None
 ) -> Order:
-    """Return the order for a new dispatch: its new id, prompt, branch and folders, from which its resources are created."""
+    """Return the order for a new dispatch: its new id, prompt, branch and folders, from which its resources are created.
+
+    `base` is the commit that the task's branch starts from; it and `task` are None for a coordinator.
+    """
     world = context.world
     ident = world.ids.dispatch()
     branch = task_branch(wanted.slug) if wanted.slug else ""
@@ -288,7 +292,7 @@ def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
 def _prompt_of_agent(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:
     """Return the text of the agent's prompt: the template for its kind, filled with the task's facts.
 
-    `handoff` is the text that a predecessor left, '' when there is none; it is added.
+    `handoff` is the text that a predecessor left, '' when there is none; it is added. `task` is None for a coordinator.
     """
     comments, history = _earlier_comments(context, task) if task else ("", "")
     facts = {

@@ -71,9 +71,10 @@ def settle(
 
     `why` is the reason recorded for a dispatch that was never launched. `undo`: the dispatcher itself gives up, so a
     pending dispatch is ended without proof; a session that starts later finds it ended and exits. `dismiss`: also end a
-    coordinator that the living daemon runs; the fence refuses what its tick does after that. Without `reclaims`, the
-    caller reclaims the claims later, or a sweep does if the caller dies. `known` are facts that the caller has gathered; they
-    are used only if they prove a death, which cannot change any more.
+    coordinator that the living daemon runs; the fence refuses what its tick does after that. Without `reclaims`, the caller
+    reclaims the claims later, or a sweep does if the caller dies. `known` are facts that the caller has gathered; they are
+    used only if they prove a death, which cannot change any more. `listing` are tmux's panes; with None, they are read when
+    needed.
     """
     for _ in range(_TRIES):
         try:
@@ -163,7 +164,11 @@ def _wait_for_exit_status(context: Context, row: Dispatch) -> Pane | None:
 
 
 def _evidence_of_end(context: Context, row: Dispatch, pane: Pane | None, why: str, work: str | None) -> Evidence:
-    """Return the evidence that decides how the dispatch ends: report, exit status, request to exit, boot, work."""
+    """Return the evidence that decides how the dispatch ends: report, exit status, request to exit, boot, work.
+
+    `pane` is its pane in tmux, None when there is none; `why` the reason for a dispatch that was never launched; `work` the
+    commit of the task's branch, None when there is none.
+    """
     process = Identity.parse(row.process or "")
     return Evidence(
         launched=is_in_flight(row),
@@ -223,7 +228,10 @@ def _forgotten_work(context: Context, row: Dispatch, end: Outcome, work: str | N
 
 
 def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
-    """Save the text of the agent's pane as a log file, before its session is removed."""
+    """Save the text of the agent's pane as a log file, before its session is removed.
+
+    Does nothing without a pane (None).
+    """
     if pane is None:
         return
     text = context.world.tmux.capture(pane, history=True)
@@ -238,7 +246,8 @@ def _record_end(
 ) -> Change[bool]:
     """Return the change that ends the dispatch and moves its task on; committing it returns False if the row has changed.
 
-    `work` is the commit of the task's branch. `forgotten` is the sentence of `_forgotten_work`, "" for none.
+    `work` is the commit of the task's branch. `forgotten` is the sentence of `_forgotten_work`, "" for none. `pane` is the
+    agent's pane, None when it has none.
     """
     ident = row.id
     status = pane.status if pane and pane.dead else None
@@ -332,7 +341,10 @@ def _task_after_attempt(
 
 
 def _after_review(tx: Tx, row: Dispatch, end: Outcome) -> tuple[TaskStatus, str | None]:
-    """Return the task's status and reason after a review: unchanged when a verdict moved the task on, blocked when there is none."""
+    """Return the task's status and reason after a review.
+
+    It stays in progress when a verdict has moved the task on; it is blocked when there is no verdict.
+    """
     if tasks.state(tx, row.project, row.slug or "").stage != "review":
         return "in_progress", None
     return "blocked", f"the review ended without a verdict{f': {end.reason}' if end.reason else ''}"

@@ -73,7 +73,10 @@ def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
 
 
 def repair(context: Context, moved: errors.FleetError | None) -> Repair:
-    """Repair a home that was moved, as `plan_repair` describes. Return what was done."""
+    """Repair a home that was moved, as `plan_repair` describes. Return what was done.
+
+    `moved` is the error that the home was moved or copied, None when it was not.
+    """
     planned = plan_repair(context, moved)
     left = [*planned.left, *_repair_worktrees(context)]
     context.commit(_record_move(context))

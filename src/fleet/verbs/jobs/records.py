@@ -123,7 +123,10 @@ def begin(ident: str) -> Change[None]:
 
 
 def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
-    """Return the change that records that the job is done, paused or failed."""
+    """Return the change that records that the job is done, paused or failed (`state`), and why.
+
+    The reason is None when it is done.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(job_of(tx, ident).project)

@@ -39,7 +39,10 @@ def each_item(context: Context, job: str, state: str | None = None) -> Iterator[
 
 
 def map_values(context: Context, job: Job) -> dict[str, str | int]:
-    """Return the values of the placeholders {map.…}: `results` and `failed` (paths of the two files), `total` and `done` (numbers)."""
+    """Return the values of the placeholders {map.…}, by name.
+
+    `results` and `failed` are the paths of the two result files, `total` and `done` the numbers of items.
+    """
     folder = f"{context.world.home}/{paths.job(job.id)}"
     counts = count(context, job.id)
     files = {"results": f"{folder}/results.json", "failed": f"{folder}/failed.json"}

@@ -144,7 +144,7 @@ def _branch_exists(context: Context, repository: str, branch: str) -> bool:
 def start_of_task(
     context: Context, project: str, slug: str, repository: str, *, onto: str | None = None
 ) -> tuple[str, str | None, bool]:
-    """Return the branch that a task starts from, the commit there (None: the task's branch exists), and whether that exists.
+    """Return the branch that a task starts from, that branch's commit, and whether the task has its own branch already.
 
     `onto` is a branch to start from in place of the integration branch. Without it, first fast-forward the integration
     branch to its target if possible; raise MergesMissing when recorded merges are missing.

@@ -124,7 +124,8 @@ def end_finisher(
 ) -> None:
     """End the finisher's dispatch, park the task in the same transaction if `park` is given, and release the worktree.
 
-    Only release the worktree when somebody else has ended the dispatch meanwhile, for example by disowning it.
+    Only release the worktree when somebody else has ended the dispatch meanwhile, for example by disowning it. `error` is
+    why the merge failed, None when it did not.
     """
 
     def work(tx: Tx) -> None:

@@ -63,10 +63,10 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
 
 
 def waiting_to_land(context: Context, project: str) -> ToLand | None:
-    """Return how many commits of the integration branch wait to land; None when there are none, or when git cannot
-    tell.
+    """Return how many commits of the integration branch wait to land.
 
-    Creates no branch. Settings and repositories that cannot be read are shown by the status page as obstacles.
+    None when there are none, or when git cannot tell. Creates no branch. Settings and repositories that cannot be read are
+    shown by the status page as obstacles.
     """
     repository, git = context.project(project).path, context.world.git
     try:
@@ -87,7 +87,8 @@ def _land_in_checkout(
 ) -> Landing:
     """Fast-forward the target in the person's own checkout; if that is not allowed, return the reason and the command.
 
-    `checkouts` are the worktrees that have the target checked out, the person's first.
+    `checkouts` are the worktrees that have the target checked out, the person's first. `here` is the folder in which the
+    person is, None when it is not known.
     """
     holder = checkouts[0]
     why = _why_not_moved(context, checkouts, landing, here=here)

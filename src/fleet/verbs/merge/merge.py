@@ -113,7 +113,10 @@ def is_finished(state: TaskState) -> bool:
 
 
 def park_if_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
-    """Send a task back to review and raise WorkMoved when its branch is not at the reported or accepted commit."""
+    """Send a task back to review and raise WorkMoved when its branch is not at the reported or accepted commit.
+
+    `tip` is the branch's commit, None without a branch.
+    """
     try:
         refuse_moved(context, project, slug, state, tip)
     except errors.WorkMoved as error:
@@ -180,7 +183,10 @@ def _describe_work_elsewhere(context: Context, project: str, slug: str, state: T
 
 
 def work_outside_branch(context: Context, project: str, slug: str, integration: str) -> str:
-    """Return where the agent committed, if its worktree is not on the task's branch; "" when there is no such commit."""
+    """Return that the task's worktree is not on the task's branch and has commits which the integration branch lacks.
+
+    That is a clause for people; "" when it is not so. Raise GitRefused when git does not list the worktrees.
+    """
     repository, git = context.project(project).path, context.world.git
     path = os.path.realpath(f"{context.world.home}/{paths.worktree(project, slug)}")
     trees = git.worktrees(repository)

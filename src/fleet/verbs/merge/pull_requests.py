@@ -282,5 +282,5 @@ def _refusal(project: str, slug: str, why: str, advice: str) -> errors.NotPulled
 
 
 def _view(project: str, slug: str, address: str | None, state: PullRequestState, *, changed: bool) -> PullRequestView:
-    """Return the state of a task's pull request as commands print it."""
+    """Return the state of a task's pull request as commands print it. `address` is None when it is not opened."""
     return PullRequestView(project=project, task=slug, address=address, state=state, changed=changed)

@@ -101,7 +101,7 @@ def _is_cleanup(holder: Holder | None) -> bool:
 
 
 def _in_progress_error(gate: Gate, subject: str) -> errors.ResumeInProgress:
-    """Return the error that names the process which holds the gate."""
+    """Return the error that another process works on `subject` (a task or job), naming the process that holds the gate."""
     holder = gate.holder()
     who = f"PID {holder.pid} on {holder.host} (acquired {utc(holder.since)})" if holder else "an unknown process"
     return errors.ResumeInProgress(id=subject, holder=who)

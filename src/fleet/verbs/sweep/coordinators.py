@@ -24,7 +24,10 @@ _MESSAGE_DAYS = 7
 
 
 def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Withdraw each seat's candidate that can no longer prove itself; without `kill`, only report it."""
+    """Withdraw, in each project, the candidate for the seat that can no longer prove itself.
+
+    Without `kill`, only report it.
+    """
     for project in [row.name for row in context.store.read(q.all_projects)]:
         candidate, why = replace.hopeless_candidate(context, project)
         if why:

@@ -29,11 +29,9 @@ def prune_journals(context: Context, *, older_than: str | None) -> Pruned:
 
 
 def journals_over_limit(context: Context) -> list[str]:
-    """Return the file names of the oldest journals: those to delete so that the archive is below its size limit.
+    """Return the file names of the journals to delete so that the archive is below its size limit, oldest first.
 
-    [] when it is.
-
-    Journals of the last day are never among them.
+    [] when it is below the limit already. Journals of the last day are never among them.
     """
     sizes = _journal_sizes(context)
     total, surplus = sum(sizes.values()), []

@@ -210,7 +210,10 @@ def _sweep_row(context: Context, row: KeptTrash, *, kill: bool, is_due: bool) ->
 
 
 def _bring_back_row(context: Context, row: KeptTrash) -> list[str]:
-    """Move the files of a trash folder back into their worktree, if its claim is still recorded."""
+    """Move the files of a trash folder back into their worktree, if its claim is still recorded.
+
+    Returns a line for each folder whose files could not be moved.
+    """
     claim = context.store.read(lambda rows: q.claim_by_id(rows, id=row.claim))
     return bring_back(context, Claim.of(claim)) if claim is not None else []
 

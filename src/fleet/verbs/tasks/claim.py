@@ -89,7 +89,7 @@ def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, ov
 
 
 def _claimed_view(project: str, slug: str, tx: Tx, *, changed: bool) -> Claimed:
-    """Return the claimed task as the caller gets it."""
+    """Return the view of the claimed task. `changed` is False when the caller had claimed it before."""
     now = tasks.state(tx, project, slug)
     return Claimed(
         project=project,

@@ -91,7 +91,11 @@ def _report_change(
     planner: bool = False,
     leaves: str | None = None,
 ) -> Change[Report]:
-    """Return the change for any report. A running agent's report is only recorded; any other report ends the task."""
+    """Return the change for any report (`event` says which).
+
+    A running agent's report is only recorded; any other report ends or blocks the task. `reason` says why, `message` goes
+    into the task's log, `commit` is the reported work, `leaves` why files stay uncommitted: each None when it is not given.
+    """
     names.project(project)
     names.slug(slug)
     why = None if reason is None else texts.text("reason", reason)

@@ -218,6 +218,6 @@ def _send_comments(tx: Tx, late: LateVerdict) -> None:
 
 
 def _agent_at_work(rows: Rows, late: LateVerdict) -> str | None:
-    """Return the id of the worker, fix or rebase agent that runs on the task; None when none does."""
+    """Return the dispatch id of the worker, fix or rebase agent that runs on the verdict's task; None when none does."""
     attempt = q.unfinished_of_task(rows, project=late.project, slug=late.slug)
     return attempt.id if attempt is not None and attempt.kind in WORKING else None

@@ -89,7 +89,7 @@ def _check_folders(context: Context) -> Iterator[Finding]:
 
 
 def _check_space(machine: Machine, home: str) -> Finding:
-    """Check that the disk of the fleet home has enough free space."""
+    """Return the finding on whether the disk of the fleet home has enough free space."""
     free = machine.free_bytes(home)
     says = f"{free / 1e9:.1f} GB free"
     if free > _LITTLE_SPACE:
@@ -98,7 +98,7 @@ def _check_space(machine: Machine, home: str) -> Finding:
 
 
 def _check_counts(store: Store) -> Finding:
-    """Check that every task's stored count of open blockers is right."""
+    """Return the finding on whether every task's stored count of open blockers is right."""
     wrong = store.read(q.miscounted)
     if not wrong:
         return Finding(about="store", ok=True, says="readable, and every count of open blockers is right")
@@ -144,7 +144,7 @@ def _check_keys(context: Context) -> Iterator[Finding]:
 
 
 def _check_notifications(context: Context) -> Finding:
-    """Check that the notification settings can work, and that a channel took the newest notice."""
+    """Return the finding on whether the notification settings can work, and whether a channel took the newest notice."""
     about, wrong = "notifications", list(channels.channel_faults(context))
     if wrong:
         return Finding(about=about, ok=False, says="; ".join(wrong), advice="`fleet notify test` tries them")
@@ -159,7 +159,7 @@ def _check_notifications(context: Context) -> Finding:
 
 
 def _check_sandbox(context: Context) -> Finding:
-    """Check that the sandbox which the settings name can be made, and that agents can reach fleet."""
+    """Return the finding on whether the sandbox of the settings can be made, and whether agents can reach fleet."""
     try:
         return Finding(about="agents", ok=True, says=f"are started in {sandbox.check_sandbox(context)}")
     except errors.FleetError as error:
@@ -167,7 +167,7 @@ def _check_sandbox(context: Context) -> Finding:
 
 
 def _check_project(home: str, project: Project) -> Finding:
-    """Check that a project's repository exists, and that its settings are readable and trusted."""
+    """Return the finding on whether a project's repository exists, and its settings are readable and trusted."""
     about = f"project {project.name}"
     if not os.path.isdir(project.path):
         advice = f"put it back, or `fleet project remove {project.name}`"

@@ -115,7 +115,10 @@ def _stored_facts(context: Context, row: StepFacts) -> TaskFacts:
 
 
 def _with_git(context: Context, project: Project, tips: dict[str, str] | None, facts: TaskFacts) -> TaskFacts:
-    """Return the facts with those about the task's branch and worktree added."""
+    """Return the facts with those about the task's branch and worktree added.
+
+    `tips` are the commits of the branches by name, None when git's files cannot be read.
+    """
     name, worktree = task_branch(facts.slug), f"{context.world.home}/{paths.worktree(facts.project, facts.slug)}"
     branch: Branch = "unknown" if tips is None else "there" if name in tips else "gone"
     if branch == "gone" and not facts.has_bundle:

@@ -139,7 +139,10 @@ def _check_engine(context: Context, wanted: Wanted) -> None:
 
 
 def _check_budget(context: Context, project: str, slug: str | None) -> None:
-    """Raise OverBudget when a budget of the task, the project or the day is spent."""
+    """Raise OverBudget when a budget of the task, the project or the day is spent.
+
+    `slug` is None for a coordinator, which has no task.
+    """
     from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
 
     limits, now = limits_in(context.settings_with_sources()), context.world.clock.now()
@@ -220,5 +223,5 @@ def _merge_refusals(context: Context, project: str) -> list[errors.FleetError]:
 
 
 def _obstacle_of(project: str, error: errors.FleetError, slug: str | None = None) -> Obstacle:
-    """Return an error as an obstacle of a project or task."""
+    """Return an error as an obstacle of a task, or, without a slug, of the project."""
     return Obstacle(project=project, slug=slug, kind=type(error).__name__, text=error.spoken)

@@ -141,7 +141,7 @@ class FileLock:
         return True
 
     def _poll(self, seconds: float) -> bool:
-        """Try again and again until the lock is free; return False when the time is over. For threads, which get no signals."""
+        """Try again and again until the lock is free; return False when `seconds` are over. For threads, which get no signals."""
         until = monotonic() + seconds
         while not self._try():
             if monotonic() > until:
@@ -169,7 +169,10 @@ class WriterLock(FileLock):
         self.is_noted = False
 
     def take(self, seconds: float | None = A_MOMENT) -> int:
-        """Lock the file, write this process's pid into it, and return its descriptor."""
+        """Lock the file, write this process's pid into it, and return its descriptor.
+
+        Waits and raises as `take` of the base class does.
+        """
         super().take(seconds)
         self.is_noted = self._is_as_written()
         if not self.is_noted:

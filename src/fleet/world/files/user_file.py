@@ -41,7 +41,8 @@ def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None =
 def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
     """Yield a temporary file, which replaces the file at the path when the `with` block ends; after an error the old file stays.
 
-    A pipe or a device is written directly. Raise WriteFailed when writing fails.
+    A pipe or a device is written directly. Raise WriteFailed when writing fails. `mode` are the new file's permissions,
+    None for those of the old one.
     """
     target = os.path.realpath(path)
     try:
@@ -65,7 +66,10 @@ def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
 
 
 def _rename_into_place(name: str, target: str, handle: int, mode: int | None) -> None:
-    """Sync the temporary file, and give it the permissions (`mode`, or the old file's) and the name of the file that it replaces."""
+    """Sync the temporary file and rename it to the file that it replaces.
+
+    Its permissions become `mode`, or with None those of the old file.
+    """
     if mode is not None or os.path.exists(target):
         os.fchmod(handle, stat.S_IMODE(os.stat(target).st_mode) if mode is None else mode)
     os.fsync(handle)

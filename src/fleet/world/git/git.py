@@ -45,7 +45,7 @@ _ADD = (*_MANY, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--q
 
 
 class Git:
-    """The program git, for repositories and for fleet's worktrees."""
+    """The program git, for repositories and for fleet's worktrees. Time limits (`limit`) are in seconds."""
 
     def __init__(self, programs: Programs, sees_everyone: Callable[[], bool] = lambda: False, home: str = "") -> None:
         self._programs = programs
@@ -228,7 +228,7 @@ class Git:
     def write(
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
-        """Run a writing git command in a worktree of fleet's, past stale locks of a killed git; raise GitRefused when it fails."""
+        """Run a writing git command in fleet's worktree at `path`, removing stale git locks; raise GitRefused when it fails."""
         done = self._run_past_locks(
             lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
         )
@@ -280,7 +280,7 @@ class Git:
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Run the git command `effect` in a repository that is not fleet's, but no program that its configuration names.
+        """Run the git command `effect` in a repository that is not fleet's, without any program that its configuration names.
 
         No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Only its filters would
         run: before files are compared, the caller checks that it configures none. `given` is the standard input.

@@ -24,7 +24,10 @@ class GitRemotes:
         return done.out.strip() if done.ok else None
 
     def remote_branch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
-        """Return a branch's commit on the remote; empty when it does not exist there, None when the remote does not answer."""
+        """Return a branch's commit on the remote; empty when it does not exist there, None when the remote does not answer.
+
+        `limit` is in seconds.
+        """
         done = self._git.run("ls-remote", repository, "ls-remote", remote, head_ref(branch), limit=limit)
         return (done.out.split() or [""])[0] if done.ok else None
 

@@ -198,5 +198,5 @@ def hook_dialect(engine: str) -> str:
 
 
 def hook_settings(engine: str, autonomy: str | None) -> str:
-    """Return the path of the settings that tell an engine which hooks to call."""
+    """Return the path of the settings that tell an engine which hooks to call, at an autonomy (None: no level is set)."""
     return f"hooks/{engine}-{autonomy or 'any'}.json"

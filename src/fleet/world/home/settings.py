@@ -8,7 +8,10 @@ from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, SettingValue, me
 
 
 def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
-    """Return every setting, by name, as written in config.toml or in a repository's fleet.toml (None: no repository), or its default."""
+    """Return every setting, by name: as the settings files say, or its default.
+
+    The files are config.toml of the home and fleet.toml of the repository (None: no repository).
+    """
     files = [(f"{home}/{HOME_FILE}", HOME_FILE)]
     if repository is not None:
         files.append((f"{repository}/{PROJECT_FILE}", PROJECT_FILE))

@@ -176,8 +176,9 @@ class Census:
     def working_in(self, folder: str, *, since: Identity, server: Identity | None) -> tuple[list[int], list[int]]:
         """Return the pids that work below a folder and may be the agent's, and the pids that cannot be inspected.
 
-        A process works there if its current directory or a file that it has open for writing is there. Processes that
-        are older than the agent (`since`), or that a person started, are left out.
+        A process works there if its current directory or a file that it has open for writing is there. Processes that are
+        older than the agent (`since`), or that a person started, are left out. `server` is the tmux server of the agent,
+        None when unknown.
         """
         if not since.start.isdigit():
             return [], []  # macOS tells neither
@@ -202,7 +203,7 @@ class Census:
     def _reapers(self, server: Identity | None) -> set[int]:
         """Return the pids of the processes that inherit the children of a dead agent.
 
-        These are process 1, this user's systemd, and the ancestors of the tmux server.
+        These are process 1, this user's systemd, and the ancestors of `server`, the tmux server (None when unknown).
         """
         managers = {pid for pid in self.entries if self._kernel.program(pid) == _USER_MANAGER}
         above = (

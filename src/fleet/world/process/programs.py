@@ -261,7 +261,7 @@ def _split_off_variables(words: Sequence[str]) -> tuple[Sequence[str], dict[str,
 
 
 def _input_file(given: str | None) -> IO[bytes]:
-    """Return the standard input for a program: a file without a name that holds the given text, or an empty one."""
+    """Return the standard input for a program: a nameless file with the given text; /dev/null for None."""
     if given is None:
         return open(os.devnull, "rb")
     import tempfile  # noqa: PLC0415 - few programs read anything
@@ -273,9 +273,9 @@ def _input_file(given: str | None) -> IO[bytes]:
 
 
 def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: str) -> Done:
-    """Wait for a program and return its result; kill it after the time limit.
+    """Wait for a program and return its result; kill it after `limit` seconds.
 
-    Background processes that still hold its pipes are not waited for.
+    `text` is its standard input, None for none. Background processes that still hold its pipes are not waited for.
     """
     out, err = bytearray(), bytearray()
     take = {_descriptor(child.stdout): out.extend, _descriptor(child.stderr): err.extend}

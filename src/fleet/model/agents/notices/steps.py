@@ -29,7 +29,10 @@ _FIRST_WAIT, LONGEST_WAIT = 30 * SECOND, 10 * MINUTE
 
 
 def after_lost_sender(kind: NoticeKind) -> NoticeState:
-    """Return the new state of a notice whose sender died while sending it: due again, or unsure for a kind that is sent only once."""
+    """Return the new state of a notice whose sender died while sending it.
+
+    It is due again; a notice of a kind that is sent only once is unsure.
+    """
     return tables.step(STEPS, "sending", LOSE if kind in TOLD_AGAIN else DOUBT)
 
 

@@ -46,7 +46,7 @@ class HookingAtHome:
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered | Reply:
         """Handle one hook event of the agent, called at the time `at`, and return the reply to the engine.
 
-        At the start of the agent, prove a new coordinator first.
+        With the event of the agent's start, first make a new coordinator prove itself.
         """
 
         def own(hooking: Hooking) -> Answered | Reply:
@@ -84,7 +84,7 @@ class HookingAtHome:
     def _ask(self, by_daemon: Callable[[], T], by_home: Callable[[Hooking], T]) -> T:
         """Return what `by_daemon` returns, or what `by_home` returns in this process when the daemon does not answer.
 
-        `by_home` runs under the key of the unanswered request. Later calls do not ask the daemon any more.
+        `by_home` runs under the key of the unanswered request. After that, no call asks the daemon any more.
         """
         key: str | None = None
         if self._own is None:

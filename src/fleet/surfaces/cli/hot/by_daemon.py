@@ -115,7 +115,10 @@ class _Address:
 
 
 def _is_ours(words: list[str]) -> bool:
-    """Whether the daemon can run the words: they call a hot command or a read, without help and without standard input."""
+    """Whether the daemon can run the words.
+
+    It can when they call a hot command or a read, and ask neither for help nor for text from standard input.
+    """
     if not words or not _OWN.isdisjoint(words):
         return False
     return words[0] in _HOT or (words[0] == "task" and len(words) > 1 and words[1] in _OF_TASK)

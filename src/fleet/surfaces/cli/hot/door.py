@@ -80,7 +80,7 @@ class HookingByDoor:
         """Do nothing: `handle_event` sends the nonce of a new coordinator with the event."""
 
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered:
-        """Let the daemon handle one hook event, called at the time `at`, and return its reply to the engine."""
+        """Let the daemon handle one hook event, called at the time `at`, and return the daemon's answer."""
         own = {"nonce": os.environ.get(VARIABLE, ""), "rules": os.environ.get(ALLOWED_VARIABLE, "")}
         told = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "at": at, **own}
         return self._ask("hooks.event", told)
@@ -129,7 +129,7 @@ class HookingByDoor:
     def _ask(self, method: str, args: Json, *, until: float = 0.0) -> Answered:
         """Send one request and return the daemon's answer. Raise HookUnanswered when it refuses, or does not answer.
 
-        Unless this object was made without `waits`, try again until the time `until`, and for at least ten seconds.
+        If this object `waits`, try again until the monotonic time `until`, and for at least ten seconds; else try once.
         """
         limit = max(until, self._clock.ticks() + PATIENCE) if self._waits else 0.0
         key = os.urandom(12).hex()

@@ -37,7 +37,7 @@ def perform(hot: Hot, values: Values, *, short: bool, key: str | None = None) ->
 
 
 def outcome(fleet: Fleet, hot: Hot, values: Values, *, short: bool) -> str:
-    """Call the method of `fleet.tasks` for a hot command, and return what the command prints."""
+    """Call the method of `fleet.tasks` that a hot command stands for, and return what the command prints."""
     as_json = values.pop("json", False)
     if short:
         values["slug"] = fleet.task_here(hot.usage)

@@ -93,7 +93,7 @@ def _hooking(funnel: Funnel) -> Hooking | HookingByDoor | HookingAtHome:
 def _wake(fleet: Hooking | HookingByDoor | HookingAtHome, dialect: Dialect, at: int) -> int:
     """Wait for messages beside an idle agent.
 
-    Print them on stderr and return WAKE, which wakes it; return 0 when none came.
+    Print them on stderr and return the exit code WAKE, which makes the engine wake the agent; return 0 when none came.
     """
     text, idents = fleet.wait_for_messages(dialect, at, _gone_check())
     if not text:
@@ -111,7 +111,10 @@ def _gone_check() -> Any:
 
 
 def _run_own_status_line(dialect: Dialect, text: str, funnel: Funnel) -> None:
-    """Become the person's own status-line command if there is one; a forked child returns and handles the event."""
+    """If the person has a status-line command of their own, become it (exec), after forking a child.
+
+    The child returns from this call and handles the event.
+    """
     command, event = _own_status_command(dialect), text.encode()
     if not command or len(event) > _PIPE_BYTES:
         return
@@ -157,7 +160,7 @@ def _write_last_error(what: str, error: BaseException, at: int, funnel: Funnel) 
 
 
 def _write_error_file(path: str, text: str) -> None:
-    """Write the text to the file, with mode 0600. Raise OSError when the path is a symbolic link."""
+    """Write the text to the file, readable only by its owner. Raise OSError when the path is a symbolic link."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)  # a link may lead anywhere
     with open(fd, "w", encoding="utf-8") as file:
         file.write(text)

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Read:
-    """A command that only reads, with the module and the function that run it."""
+    """A command that only reads, with the module and the function that run it.
+
+    `argument` is the name of its one argument, '' for none.
+    """
 
     __slots__ = ("argument", "function", "help", "module", "name", "options")
 

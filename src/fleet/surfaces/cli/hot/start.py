@@ -32,7 +32,10 @@ GROUPS = {
 
 
 def main() -> int:
-    """Run the command of this process, in the daemon if possible. Ends the process, or returns the exit code."""
+    """Run the command of this process, in the daemon if possible.
+
+    A command that runs in this process ends it; otherwise the exit code is returned.
+    """
     words = sys.argv[1:]
     code, key = by_daemon.run(words)
     if code is None:

@@ -17,7 +17,10 @@ _DIGITS = 19
 
 
 class Option:
-    """An option of a command. A flag takes no value. With `into`, several flags set the same value."""
+    """An option of a command. A flag takes no value.
+
+    With `into`, the name of a value, several flags set that value, each to its own name.
+    """
 
     __slots__ = ("choices", "flag", "help", "into", "is_count", "metavar", "name", "names", "required")
 

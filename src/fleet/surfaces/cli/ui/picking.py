@@ -32,8 +32,8 @@ _PROBLEMS = (
 def pick_agent(fleet: Fleet, given: str | None, *, default: str | None = None, ending: bool = False) -> str:
     """Return the id of the agent that was named, or that the person picks from a list of running agents.
 
-    Without a terminal or without running agents, return the agent named by `default`. With `ending` (the command ends the agent)
-    the list has no preselected agent.
+    Without a terminal or without running agents, return the agent named by `default`. With `ending`, because the command
+    ends the agent, no agent of the list is preselected.
     """
     if given:
         return fleet.dispatches.find(given)
@@ -52,7 +52,10 @@ def pick_agent(fleet: Fleet, given: str | None, *, default: str | None = None, e
 
 
 def _ask_which_agent(agents: list[AgentView], *, first: str | None) -> str:
-    """Let the person pick an agent from a list, problems first; return the agent's id."""
+    """Let the person pick an agent from a list, problems first; return the agent's id.
+
+    `first` is the number that Enter chooses, None for none. Ends the command when the person chooses none.
+    """
     ordered = sorted(agents, key=lambda agent: (agent.state not in _PROBLEMS, agent.started_at or ""))
     for number, agent in enumerate(ordered, 1):
         on = f"{agent.project}/{agent.task or ''}".rstrip("/")

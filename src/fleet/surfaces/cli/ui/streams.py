@@ -74,7 +74,11 @@ def escape_controls(text: str) -> str:
 
 
 def prepare() -> None:
-    """Open closed streams on /dev/null, escape characters that the encoding lacks, and pass all output through a Screen."""
+    """Prepare the standard streams of this process.
+
+    Closed ones are opened on /dev/null, characters that their encoding lacks are escaped, and all output passes through a
+    Screen.
+    """
     register_error("fleet", _escape_unencodable)
     for name, mode in _STREAMS:
         if getattr(sys, name) is None:
@@ -118,7 +122,10 @@ def discard_output(number: int) -> None:
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Replace characters that the encoding lacks by escapes like \\u2192, as JSON does. An error handler of codecs."""
+    """Replace characters that the encoding lacks by escapes like \\u2192, as JSON does.
+
+    It is an error handler as the module `codecs` calls it.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(escapes.escape(ord(char)) for char in error.object[error.start : error.end]), error.end

@@ -221,7 +221,7 @@ class Progress:
         self._live = sys.stderr.isatty()
 
     def __call__(self, done: int) -> None:
-        """Show the bar at this count."""
+        """Show the bar at the count `done` of the total."""
         percent = min(done * 100 // self._total, 100)
         if not self._live or percent == self._shown:
             return

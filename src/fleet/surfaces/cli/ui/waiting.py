@@ -29,7 +29,7 @@ _HOME, _CLEAR = f"{ESCAPE}[1G", f"{ESCAPE}[K"
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Print what the command waits for (for example `merging parser`) while the block runs; nothing with --json.
+    """Print what the command waits for (for example `merging parser`) while the `with` block runs; nothing with --json.
 
     On a terminal one line is rewritten until the block ends; elsewhere one line says that it takes long, and another
     how long it took.
@@ -47,7 +47,7 @@ def waiting(what: str) -> Iterator[None]:
 
 
 class Notice:
-    """The message about one wait. A thread prints it, so that the code that waits need not.
+    """The message about one wait of a command. A thread prints it, while the command's own thread waits.
 
     With `moving`, it is one line on a terminal that is rewritten with the time.
     """

@@ -199,7 +199,7 @@ class Rounds:
             fleet.close()
 
     def _note_end(self, error: str | None) -> None:
-        """Record how the round ended, schedule the next one, and log a new error or a recovery."""
+        """Record that the round ended, with an error or (None) well; schedule the next one, and log a new error or a recovery."""
         with self._news:
             self._is_running = False
             self._ran_at = self._clock.now()

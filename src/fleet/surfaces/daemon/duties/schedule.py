@@ -34,7 +34,7 @@ class Schedule:
     is_urgent: bool = False
 
     def due_at(self) -> float | None:
-        """Return the time at which the next round begins; None while only news can begin it."""
+        """Return the time of the monotonic clock at which the next round begins; None while only news can begin it."""
         if self.ended is None:
             return self.begins
         if self.failures:
@@ -54,9 +54,12 @@ class Schedule:
         self.rounds += 1
 
     def succeed(self, now: float, every: float | None) -> None:
-        """Record that a round has succeeded, and in how many seconds the next one begins without news."""
+        """Record that a round has succeeded, and that the next one begins `every` seconds later, even without news.
+
+        With None, only news begins it. `now` is the monotonic clock.
+        """
         self.ended, self.failures, self.every = now, 0, every
 
     def fail(self, now: float) -> None:
-        """Record that a round has failed, so that the next one waits longer."""
+        """Record that a round has failed, so that the next one waits longer; `now` is the monotonic clock."""
         self.ended, self.failures = now, self.failures + 1

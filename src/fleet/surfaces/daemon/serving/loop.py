@@ -166,7 +166,10 @@ class Loop:
             self._fail(of, error)
 
     def _fail(self, of: Listener | Connection | None, error: Exception) -> None:
-        """Log an unexpected error, and close the connection that it is of."""
+        """Log an unexpected error at a listener or connection (`of`), or, if that is None, in the loop itself.
+
+        A connection is closed.
+        """
         self._log("failed at a connection", why=f"{type(error).__name__}: {error}")
         if isinstance(of, Connection):
             self._close(of)

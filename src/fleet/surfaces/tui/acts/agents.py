@@ -110,7 +110,7 @@ def _answer(board: Board) -> None:
 
 
 def answer_question(board: Board, question: str, words: list[str]) -> None:
-    """Send the person's answer to a question in the background: the numbers of choices."""
+    """Answer a question in the background. `words` are what the person chose or wrote, one for each part of the question."""
     board.act(
         f"answer {question}", "answering", lambda fleet: fleet.messages.answer(question, words), TellAnswer(board)
     )

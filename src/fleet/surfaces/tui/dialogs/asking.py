@@ -87,7 +87,7 @@ class Ask(ModalScreen[str | None]):
         hint.update(f"↑ ↓: scroll · {self._leaving}" if view.line_count > most else self._leaving)
 
     def on_key(self, event: events.Key) -> None:
-        """Close the dialog with the name of the pressed key's way, or with None for n and Esc; the arrows scroll."""
+        """Handle a key: a way's key closes the dialog with that way's name, n and Esc with None; the arrows scroll the lines."""
         event.stop()
         chosen = {way.key: way.name for way in self._ways}
         if event.key in LEAVING | {"n", "q"} and event.key not in chosen:

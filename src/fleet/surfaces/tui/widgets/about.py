@@ -26,7 +26,7 @@ _SHOWN_CHANGE = 30
 def about_row(row: RowView | None, changes: str, now: int, look: Look, width: int) -> Text:
     """Return the facts about a row: state, task and title; then agent, branch, changes, context, source and age.
 
-    The title takes one line, so that there is room for the facts.
+    The title takes one line, so that there is room for the facts. Without a row, the text is empty.
     """
     if row is None:
         return Text("")

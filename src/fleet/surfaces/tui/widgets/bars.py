@@ -37,7 +37,10 @@ _NO_PROJECT = "no projects yet: run `fleet up` in a repository"
 
 
 def top_line(snapshot: Snapshot | None, look: Look, clock: str, width: int) -> Text:
-    """Return the top bar: how many rows each group has, what today has cost, and the time of the snapshot."""
+    """Return the top bar: how many rows each group has, what today has cost, and the time of the snapshot.
+
+    Before the first snapshot (None) it says that fleet is reading.
+    """
     line = Text()
     line.append(" fleet ", style=look.style("blue", bold=True))
     if snapshot is None:

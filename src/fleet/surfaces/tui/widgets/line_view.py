@@ -34,7 +34,7 @@ class LineView(DrawnView):
         self.cursor_style: Style | None = None
 
     def show(self, lines: Sequence[Text], *, wrap: bool = False, at_end: bool = False, keep: bool = False) -> None:
-        """Show these lines, with `wrap` wrapped to the width, scrolled to the top.
+        """Show these lines, scrolled to the top. With `wrap`, wrap long lines to the width.
 
         With `keep`, the view stays scrolled where it is; with `at_end`, it scrolls to the last line.
         """

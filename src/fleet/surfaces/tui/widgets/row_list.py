@@ -300,7 +300,7 @@ class RowList(DrawnView):
 
     # the mouse --------------------------------------------------------------------------------------------------------
     def on_click(self, event: events.Click) -> None:
-        """Select the clicked row; fold a heading or project; a second click chooses the row."""
+        """Handle a click: it folds a heading and selects a row; a double click folds a project and chooses any other row."""
         number = event.y + self.scroll_offset.y
         if not 0 <= number < len(self._shown):
             return

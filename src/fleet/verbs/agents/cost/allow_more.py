@@ -44,7 +44,7 @@ def _record_allowance(scope: BudgetScope, name: str, cost: int) -> Change[None]:
 
 
 def continue_allowed(context: Context, project: str | None = None) -> list[str]:
-    """Send a "go on" message to each agent of this home that a budget had stopped and no budget stops now.
+    """Send a "go on" message to each agent of this home that a budget had stopped, if no budget stops it any more.
 
     Returns the ids of these agents. `project` limits this to the agents of one project.
     """

@@ -173,7 +173,8 @@ def count_conversation(
 ) -> int:
     """Count the new tokens of a conversation. Returns how many new answers of the model were found.
 
-    With `newest`, a time, count only files that were last counted before it, and of each only the next piece.
+    With `newest`, a time, count only files that were last counted before it, and of each only the next piece. Without a
+    conversation (None) the number is 0.
     """
     if engine.usage is None or conversation is None:
         return 0

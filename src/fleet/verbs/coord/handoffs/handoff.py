@@ -236,7 +236,10 @@ def _agent_command(row: Dispatch) -> tuple[str, ...]:
 
 
 def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
-    """End the agent that is handed off, if that is possible now. Returns what the handoff waits for; "" when the agent has ended."""
+    """End the agent that is handed off, if that is possible now.
+
+    Returns what the handoff waits for; "" when the agent has ended.
+    """
     seen = gather_facts(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if is_owed_a_request(seen, asked=is_asked_to_exit(row)):

@@ -53,7 +53,10 @@ def send_due(context: Context) -> list[str]:
 
 
 def _send_due(context: Context) -> list[str]:
-    """Record changed conditions and send the due notices, for `send_due`. The caller holds the gate."""
+    """Record changed conditions and send the due notices, for `send_due`. The caller holds the gate.
+
+    Returns a line for the log for each message.
+    """
     record_lost_senders(context)
     record_changes(context)
     now = context.world.clock.now()
@@ -127,7 +130,7 @@ def _add_notice(tx: Tx, ident: str, condition: Condition) -> None:
 
 
 def record_lost_senders(context: Context) -> None:
-    """Record that a notice's sender died while it was sending the notice.
+    """Find the notices whose sender died while sending them, and record what becomes of them.
 
     Such a notice becomes due again, or `unsure` when its kind is sent only once. Only notices of this home are looked
     at. The caller holds the gate for sending.
@@ -146,7 +149,10 @@ def record_lost_senders(context: Context) -> None:
 
 # one message ----------------------------------------------------------------------------------------------------------
 def _send_message(context: Context, message: Message, there: tuple[NoticeChannel, ...]) -> str:
-    """Take the notices of a message, send it, and record the outcome. Returns a line for the log; "" when nothing was sent."""
+    """Take the notices of a message, send it to the channels `there`, and record the outcome.
+
+    Returns a line for the log; "" when nothing was sent.
+    """
     ident = context.world.ids.key()
     mine = context.commit(take(message, ident, context.world.record.id))
     taken = retaken(message, set(mine))

@@ -100,7 +100,7 @@ def _launchd_label(unit: Unit) -> str:
 
 
 def _launchd_domain() -> str:
-    """Return the launchd domain of this user's graphical session."""
+    """Return the launchd domain of this user's graphical session, such as `gui/501`."""
     return f"gui/{os.getuid()}"
 
 

@@ -83,7 +83,7 @@ class Systemd:
         return marks[0] if marks else None
 
     def enable(self, unit: Unit, *, start: bool) -> str:
-        """Enable the unit, and start it if `start`. Returns why it failed; "" when it worked."""
+        """Enable the unit; with `start`, start it too. Returns why that failed; "" when it worked."""
         return _why_systemctl_failed(self._ask("daemon-reload")) or _why_systemctl_failed(
             self._ask("enable", *(["--now"] if start else []), "--", _unit_file_name(unit))
         )

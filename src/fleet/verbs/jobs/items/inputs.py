@@ -83,7 +83,7 @@ def _run_command(context: Context, command: str, where: run_step.Where, values: 
     files = (out, log)
 
     def check_wanted() -> None:
-        """Raise when the job is interrupted or cancelled, or when the command has printed too much."""
+        """Raise the error that stops the command, when the job is interrupted or cancelled, or too much has been printed."""
         runner.check_wanted()
         _refuse_large_output(where, files)
 

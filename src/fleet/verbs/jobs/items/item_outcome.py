@@ -65,7 +65,7 @@ def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share
 
 
 def _state_of_failed(workflow: Workflow, item: Item, outcome: Outcome) -> ItemState:
-    """Return the state of a failed item that is not tried again."""
+    """Return the state of a failed item that is not tried again: dead, parked, or what the job's `on_failure` says."""
     if item.part != "map":
         return "dead"
     return "parked" if outcome.parked else _STATES[workflow.map.on_failure]

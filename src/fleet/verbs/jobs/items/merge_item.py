@@ -92,7 +92,10 @@ def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
 
 
 def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> None:
-    """Raise NotMergeable when an item's branch moved after its steps ended: the new commits are not the item's."""
+    """Raise NotMergeable when an item's branch moved after its steps ended: the new commits are not the item's.
+
+    `tip` is the branch's commit, None without a branch.
+    """
     state = context.store.read(lambda rows: tasks.state(rows, job.project, slug))
     if tip is None or state.work in {None, tip}:
         return
@@ -102,7 +105,10 @@ def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> Non
 
 
 def _has_work(context: Context, job: Job, slug: str, tip: str | None) -> bool:
-    """Return whether the item's branch has moved from the commit that its last dispatch began at."""
+    """Return whether the item's branch has moved from the commit that its last dispatch began at.
+
+    True also when the task has no dispatch. `tip` is the branch's present commit, None without a branch.
+    """
     last = context.store.read(lambda rows: q.last_of_task(rows, project=job.project, slug=slug))
     return last is None or last.base != tip
 
@@ -119,7 +125,7 @@ def release_item(
 ) -> list[str]:
     """Archive an ended item's task, keep uncommitted work in a ref, and remove the worktree.
 
-    Returns what could not be removed, and why.
+    `status` and `reason` are those with which the item's task ends. Returns what could not be removed, and why.
     """
     slug = items.slug(job.id, item)
     place = {"project": job.project, "slug": slug}

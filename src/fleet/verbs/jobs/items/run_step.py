@@ -113,7 +113,10 @@ class StepRun:
 
     @property
     def files(self) -> list[str]:
-        """The paths of the step's output and error output. Only setup uses both; other steps write both into the second."""
+        """The paths of the step's two output files.
+
+        Setup writes its output into the first and its errors into the second; other steps write both into the second.
+        """
         return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in _OUTPUTS]
 
     def start(self, lock: int | None = None) -> Child | Ended:

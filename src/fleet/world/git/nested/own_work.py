@@ -27,7 +27,7 @@ def clone_has_own_work(git: Git, path: str) -> bool:
 def modules_with_own_commits(git: Git, tree: str, repository: str) -> list[str]:
     """Return the names of a worktree's submodules with commits that neither their remotes nor the user's checkout have.
 
-    Submodules that are not checked out now count too, as do commits that only a reflog names. Raise OSError when a
+    Submodules that are not checked out at present count too, as do commits that only a reflog names. Raise OSError when a
     folder cannot be read.
     """
     modules, checkout = modules_of(tree), f"{git_dir(repository)}/modules"

@@ -93,8 +93,8 @@ def logs(agent: str | None, *, follow: bool, json: bool) -> None:
 def _print_screen(text: str, *, whole: bool = False) -> None:
     """Print the text of an agent's terminal, without trailing blanks.
 
-    Horizontal rules are cut to this terminal's width. With `whole`, empty lines at the beginning and the end are
-    printed too.
+    Long lines of one repeated character are cut to this terminal's width. With `whole`, empty lines at the beginning and
+    the end are printed too.
     """
     lines = "\n".join(line.rstrip() for line in text.split("\n"))
     kept = lines if whole else lines.strip("\n")

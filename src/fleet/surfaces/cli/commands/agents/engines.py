@@ -161,7 +161,7 @@ class _Report:
             gate.give()
 
     def _check_here(self, autonomies: tuple[str | None, ...]) -> None:
-        """Record and print that a dialog would stop the engine in this directory, if one would.
+        """If a dialog would stop the engine in this directory, record and print that.
 
         A refused autonomy is ignored, because the trial reports it.
         """

@@ -48,7 +48,7 @@ def list_agents(*, project: str | None, json: bool) -> None:
 
 
 def _select(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
-    """Return the cells of the columns that are shown."""
+    """Return those cells of a row whose columns (`shown`, by index) are shown."""
     return tuple(cells[n] for n in shown)
 
 
@@ -59,7 +59,7 @@ def _engine(agent: AgentView) -> str:
 
 
 def _freedom(agent: AgentView) -> str:
-    """Return an agent's autonomy for the table, and its sandbox if it has one."""
+    """Return what an agent may do, for the table: its autonomy, and its sandbox if it has one."""
     return f"{agent.autonomy or ''}{f' in {agent.sandbox}' if agent.sandbox else ''}".strip()
 
 

@@ -233,7 +233,7 @@ def _print_change(change: str, ident: str, *, whole: bool) -> None:
 
 
 def _print_choice(choice: Choice, asked: str) -> None:
-    """Print the options of a question on one line; when they have descriptions, each on its own line."""
+    """Print the options of one part of a question on one line, after the text `asked`; with descriptions, each on its own line."""
     if not choice.descriptions:
         options = ", ".join(f"{number} {option}" for number, option in enumerate(choice.options, 1))
         terminal.say(f"{_INDENT}{asked}{options}".rstrip())

@@ -51,6 +51,8 @@ def coord() -> None:
 
 
 @coord.command("start")
+# fleet itself gives --after when it restarts a coordinator that has died (verbs/coord/restart.py). If that one has lost the
+# seat by now, because a person stopped or replaced it, the command does nothing and exits with 0.
 @click.option("--after", metavar="ID", hidden=True, help="only if this dead coordinator is still in the seat")
 @_start_options
 @acting
@@ -146,7 +148,10 @@ def status(project: str | None, *, json: bool) -> None:
 
 
 def _in_daemon(where: str | None) -> str:
-    """Return the words that say that a coordinator runs in the daemon; "" for one in a tmux session."""
+    """Return the words that say that a coordinator runs in the daemon; "" for one in a tmux session.
+
+    `where` is what the store says about the place, None when it says nothing.
+    """
     return f", in the {where}" if where is not None and where.startswith("daemon") else ""
 
 

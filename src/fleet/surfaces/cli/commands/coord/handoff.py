@@ -119,7 +119,7 @@ def drain(project: str | None, *, wait: bool, json: bool) -> None:
 
 
 def _finish_handoff(fleet: Fleet, entry: HandoffView) -> HandoffView:
-    """Carry on a handoff until it is finished, for at most 60 seconds. Returns it with its earlier warnings too."""
+    """Advance a handoff until it is finished, for at most 60 seconds. Returns it with its earlier warnings too."""
     finished = fleet.coord.finish_handoff(entry.id, limit=_PATIENCE)
     return finished.replaced(warnings=_joined_warnings(entry, finished) or None)
 

@@ -104,7 +104,7 @@ def watch(project: str | None) -> None:
 
 
 def _line_printer() -> Callable[[str], None]:
-    """Return a function that prints a line with the current time and flushes it."""
+    """Return a function that prints a line after the current time, at once."""
     clock = Clock()
 
     def say(line: str) -> None:

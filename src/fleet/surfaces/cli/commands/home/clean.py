@@ -78,7 +78,7 @@ def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
 )
 @unkeyed
 def sweep_leaks(phases: tuple[str, ...], *, kill: bool, dry_run: bool, check: bool, **given: Unpack[Unkeyed]) -> int:
-    """Find dead dispatches of this home, and sessions, worktrees and files left behind by ended ones. With --kill, end and release them.
+    """Find dead dispatches, and sessions, worktrees and files that ended ones left. With --kill, end and release them.
 
     With --check the exit code tells a test run or a CI job whether anything leaked: standing findings, which a sweep does not
     act on, count too. A coord-state.json in which entries are only missing, or which its project's coordinator rewrites at
@@ -118,7 +118,7 @@ def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
 
 
 def _print_findings(findings: list[Swept]) -> None:
-    """Print the findings of a sweep: first those that it releases, then those about which nothing can be done now."""
+    """Print the findings of a sweep: first those that it acts on, then those that it can only report."""
     _print_groups([finding for finding in findings if not finding.standing], indent="")
     standing = [finding for finding in findings if finding.standing]
     if standing:
@@ -131,7 +131,7 @@ def _print_findings(findings: list[Swept]) -> None:
 def _print_groups(findings: list[Swept], *, indent: str) -> None:
     """Print findings.
 
-    Those with the same reason, proof and action are a group: the reason once, then the name of each.
+    Those with the same reason, proof and action are printed together: the reason once, then the name of each.
     """
     groups: dict[tuple[str, str, str], list[Swept]] = {}
     for finding in findings:

@@ -70,7 +70,7 @@ def demo(processes: int, tasks: int, **how: bool) -> int:
 
 
 def _run_crowd(scene: str, processes: int, tasks: int, *, as_json: bool) -> int:
-    """Run `fleet demo --crowd` in the folder `scene`. Returns exit code 0 if nothing was lost."""
+    """Run `fleet demo --crowd` in the folder `scene`. Returns exit code 0 if nothing was lost, else 1."""
     repository = Path(scene, "repository")
     subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
     view = _CrowdBar(tasks, quiet=as_json)
@@ -102,7 +102,7 @@ def _run_agents(scene: str, *, as_json: bool, keep: bool) -> int:
 
 
 def _run_night(scene: str, *, as_json: bool, keep: bool) -> int:
-    """Run `fleet demo --night` in the folder `scene`. Returns exit code 0 if all is merged and nothing leaked."""
+    """Run `fleet demo --night` in the folder `scene`. Returns exit code 0 if all is merged and nothing leaked, else 1."""
     stage = _LiveView(quiet=as_json, slugs=list(night.graph()))
     result = night.Night(scene, stage).run()
     flawless = result.merged == night.TASKS and not result.leaked and not result.faults

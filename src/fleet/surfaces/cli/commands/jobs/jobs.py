@@ -76,7 +76,10 @@ def run(
 
 
 def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> int:
-    """Run the unfinished items of a job in this process, for `fleet resume`. Returns the exit code."""
+    """Run the unfinished items of a job in this process, for `fleet resume`. Returns the exit code.
+
+    `force` first stops the process that runs the job.
+    """
     with Fleet.open(actor=actor) as fleet, progress.KeepRunning() as keep_running:
         ended = fleet.jobs.resume(ident, progress.choose_view(as_json=as_json), keep_running, force=force)
         if ended.stopped and not as_json:

@@ -137,7 +137,7 @@ class Live:
         return event_line(event) if event.state in _KEPT_STATES else ""
 
     def _draw(self, kept: str) -> None:
-        """Redraw the lines in place, and print `kept` above them."""
+        """Redraw the lines in place, and print `kept` above them; "" prints nothing."""
         over = f"{ESCAPE}[{self._drawn}F{ESCAPE}[J" if self._drawn else ""
         lines = [line for line in (progress_line(self._last), waits_line(self._last)) if line] if self._last else []
         lines += [f"  {line}" for line in list(self._running.values())[:10]]

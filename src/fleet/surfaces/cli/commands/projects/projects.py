@@ -151,9 +151,10 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere])
 
 
 def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
-    """Print what keeps the project from being removed, ask the person, and release it.
+    """Print what keeps the project from being removed, ask the person whether to end and release all that, and do it.
 
-    Returns whether the tasks may be removed too. Raises click.Abort when the person says no.
+    With `yes`, does not ask; with `quiet`, does not print. Returns whether the project's tasks may be removed too. Raises
+    click.Abort when the person says no.
     """
     found, shown = fleet.projects.in_the_way(name), fleet.projects.show(name)
     lines = _obstacles_in_words(found)

@@ -129,7 +129,7 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
 
 
 def _ask_target(fleet: Fleet, project: str) -> str | None:
-    """Ask which branch finished work lands on.
+    """Ask the person which branch finished work lands on, and return it.
 
     Returns None when that is known already, or there is nothing to choose from.
     """
@@ -143,7 +143,10 @@ def _ask_target(fleet: Fleet, project: str) -> str | None:
 
 
 def _offered_engines(engines: dict[str, Engine]) -> dict[str, str]:
-    """Return the summaries of the engines to choose from, by name: of the installed ones, or of all when none is installed."""
+    """Return the summaries of the engines that a person can choose from, by name.
+
+    They are the installed ones, or all when none is installed.
+    """
     known = {name: each for name, each in engines.items() if name not in _NOT_OFFERED}
     here = {name: each for name, each in known.items() if not each.program or shutil.which(each.program)}
     return {name: each.summary for name, each in (here or known).items()}
@@ -160,7 +163,7 @@ def _ask_choice(question: str, choices: dict[str, str]) -> str:
 def _resume_interrupted(fleet: Fleet, project: str, *, yes: bool, is_interactive: bool) -> tuple[list[str], list[str]]:
     """Resume the interrupted dispatches of a project if the person agrees.
 
-    Returns the ids that go on, and those that do not.
+    Returns the ids of the dispatches that were resumed, and of those that were not.
     """
     left = [each for each in fleet.dispatches.resumable(project) if each.interrupted]
     asked = left and not yes and is_interactive

@@ -63,7 +63,8 @@ def add(what: str, **given: Any) -> None:
 def _read_tasks(what: str, description: str | None) -> tuple[Reading, str]:
     """Return the tasks in a title, a file or standard input (`-`), and the name of that source for messages.
 
-    Raise BadInput for a missing file and for a list without items.
+    `description` is that of a single task, None when none is given. Raise BadInput for a missing file and for a list
+    without items.
     """
     from_file = what.endswith(_LISTS) and os.path.isfile(what)
     if what.endswith(_LISTS) and not from_file and " " not in what:
@@ -113,6 +114,7 @@ def _graph(project: str, tasks: list[Added]) -> Graph:
 
 
 def _node(task: Added) -> GraphNode:
+    """Return an added task as a node of the graph: `waiting` when it has dependencies, else `ready`."""
     state: ShownStatus = "waiting" if task.after else "ready"
     return GraphNode(slug=task.slug, title=task.title, status="open", state=state, priority=0, assignee=None)
 

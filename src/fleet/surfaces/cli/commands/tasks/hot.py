@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _command(hot: Hot, *, short: bool) -> click.Command:
-    """Return the click command for an entry of the hot table, in its long or short form."""
+    """Return the click command for an entry of the hot table, in its long form or, with `short`, its short one."""
 
     def perform(**values: Any) -> int:
         """Run the command with the values that click has parsed, and return the exit code.

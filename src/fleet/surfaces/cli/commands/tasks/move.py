@@ -54,7 +54,7 @@ def retry(slug: str, *, anew: bool, **given: Unpack[Writing]) -> None:
     \b
     Examples:
       fleet task retry parser
-      fleet task retry parser --anew              its branch is lost, and its work with it
+      fleet task retry parser --anew              when its branch is lost, and its work with it
     """
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])

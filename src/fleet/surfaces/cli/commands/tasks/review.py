@@ -98,7 +98,10 @@ def _own_task(fleet: Fleet) -> str:
 
 
 def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVerdict) -> None:
-    """Rehearse the merge of accepted work. Raise Refused when it does not merge or verify; BadInput for another verdict."""
+    """Rehearse the merge of work that is to be accepted.
+
+    Raise Refused when it does not merge or verify, BadInput for another verdict than accepting.
+    """
     if verdict != ACCEPT:
         raise errors.BadInput(what="--verify is for showing and accepting work; leave it out to send work back")
     ahead = fleet.merge.ahead(project=project)
@@ -192,9 +195,9 @@ def _ask_key() -> str:
 
 
 def _give_verdict(fleet: Fleet, work: Work, choice: str) -> bool:
-    """Accept the shown commit, or ask for comments and send it back.
+    """Accept the shown commit, or ask the person for comments and send the work back. `choice` is the pressed key.
 
-    Returns False when the person wrote no comments.
+    Returns False, without a verdict, when the person wrote no comments.
     """
     project, slug = work.project, work.slug
     if choice == "a":

@@ -74,7 +74,10 @@ def _place(each: MergedTaskView | Waiting | Asked | SettledView) -> str:
 
 
 def _with_reason(settled: SettledView, merged: set[str]) -> str:
-    """Return a line about an ended dispatch: its task, why it ended, and whether the task is among the `merged` ones."""
+    """Return a line about an ended dispatch: its task, why it ended, and that its task has been merged since, if it has.
+
+    `merged` has the merged tasks as "project/slug".
+    """
     since = "merged since; " if _place(settled) in merged else ""
     return f"{_place(settled)}  {since}{_one_line(settled.reason or '')}".rstrip(" ;")
 

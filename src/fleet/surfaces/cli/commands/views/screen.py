@@ -21,7 +21,7 @@ def is_screen_possible() -> bool:
 def open_screen(*, actor: str | None = None) -> int:
     """Open the TUI and return its exit code when the person leaves it.
 
-    Loaded by name: surfaces do not import each other.
+    It is imported by name, because surfaces do not import each other.
     """
     code: int = importlib.import_module("fleet.surfaces.tui.start").run(actor=actor)
     return code

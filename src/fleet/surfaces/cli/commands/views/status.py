@@ -100,7 +100,7 @@ def _print_page(page: Overview, now: int) -> None:
 
 
 def _entry_line(each: Entry, now: int) -> str:
-    """Return an entry of the status page as text of one or more lines."""
+    """Return an entry of the status page as text of one or more lines. `now` is in milliseconds."""
     for kind, words in _LINES_OF.items():
         if isinstance(each, kind):
             return words(each, now)
@@ -126,7 +126,7 @@ def _obstacle_entry(each: Obstacle, _now: int) -> str:
 
 
 def _need_entry(need: NeedView, now: int) -> str:
-    """Return what an agent needs: the command that answers it, then the question, on its own line if it is long."""
+    """Return the lines about something that waits for a person: the command that answers it, then the question."""
     if need.kind == "over budget":
         return f"{place_of(need)}, {_age_since(need.since, now)} ago\n    {_wrap(one_line(need.text))}"
     asked, word = need_in_words(need), _NEED_COMMANDS.get(need.kind, "attach")
@@ -230,13 +230,16 @@ def _project_row(project: ProjectView) -> tuple[str, ...]:
 
 
 def _dispatch_counts(project: ProjectView) -> str:
-    """Return how many dispatches of a project are active, and how many cannot be reclaimed."""
+    """Return, for the status page, how many dispatches of a project are active, and of how many the release is blocked."""
     count = project.dispatches
     return f"dispatches: {count.active} active, {count.blocked_reclaim} blocked-reclaim"
 
 
 def _wrap(text: str, *, more: str = "fleet status --json") -> str:
-    """Return a text wrapped to at most four lines. A cut text ends with the command `more`, which shows the rest."""
+    """Return a text wrapped to at most four lines.
+
+    A text that is longer is cut and ends with the command `more`, which shows the rest.
+    """
     room = max(terminal.room() - len(_INDENT) - 2, _NARROWEST)
     lines = wrapped(one_line(text), room)
     if len(lines) > _LINES:
