@@ -12,7 +12,6 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.homes import sandbox
 
 
-
 @pytest.fixture
 def usable(monkeypatch, tmp_path) -> None:
     """A machine on which bubblewrap works, and a daemon that listens. Nothing is started by it here."""
