@@ -169,7 +169,7 @@ def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
         stack.callback(server.stop)
         copies = make_copies(arguments.jobs, server.start())
         seconds = (stop - time.monotonic()) * len(copies)
-        chosen = chosen_part(mutants, tests, candidates, arguments, seconds)
+        changed, chosen = chosen_part(mutants, tests, candidates, arguments, seconds)
         for copy in copies:
             copy.grace = RESERVE / 4
         if fault := fault_of_environment(copies[0], chosen, stop):
@@ -178,9 +178,20 @@ def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
         verdicts = Part(copies, memory, stop).run(chosen)
     report.print_table(verdicts)
     print(f"mutants: no time for {len(chosen) - len(verdicts)} of those that were chosen")
+    print_left(part.left_over(changed, candidates, verdicts))
     if arguments.json:
         report.write_json(verdicts, arguments.json)
     return code_of_part(verdicts)
+
+
+def print_left(lines: list[str]) -> None:
+    """Print which of those that changed are left to `make mutants`."""
+    if lines:
+        print(f"mutants: {len(lines)} that changed are left to `make mutants`:")
+    for line in lines[: part.MOST_NAMES]:
+        print(f"  {line}")
+    if len(lines) > part.MOST_NAMES:
+        print(f"  and {len(lines) - part.MOST_NAMES} more")
 
 
 def code_of_part(verdicts: list[Verdict]) -> int:
@@ -193,18 +204,18 @@ def code_of_part(verdicts: list[Verdict]) -> int:
 
 def chosen_part(
     mutants: list[Mutant], tests: list[Test], candidates: list[Candidate], arguments: argparse.Namespace, seconds: float
-) -> list[Candidate]:
-    """Return the candidates that CI's part tries, and print how to repeat the choice."""
+) -> tuple[list[Mutant], list[Candidate]]:
+    """Return the mutants that changed, and the candidates that CI's part tries; print how to repeat the choice."""
     base, seed = choice.base_of(ROOT, arguments.since), arguments.seed or choice.head_of(ROOT)
-    changed = {mutant.name for mutant in choice.touched(mutants, tests, choice.changed_files(ROOT, base))}
-    chosen = part.choose(candidates, changed, seed, seconds)
-    count = sum(each.mutant.name in changed for each in chosen)
+    changed = choice.touched(mutants, tests, choice.changed_files(ROOT, base))
+    chosen = part.choose(candidates, names := {mutant.name for mutant in changed}, seed, seconds)
+    count = sum(each.mutant.name in names for each in chosen)
     print(
         f"mutants: trying {count} of {len(changed)} that changed since {base[:12] or 'ever'}, and {len(chosen) - count} of "
         f"{len(mutants) - len(changed)} others; repeat with --seed {seed} --since {base[:12]}",
         flush=True,
     )
-    return chosen
+    return changed, chosen
 
 
 def fault_of_environment(copy: Copy, chosen: list[Candidate], end: float) -> str:

@@ -19,6 +19,7 @@ MOST_A_FUNCTION = 3
 STORES = {"any": ("any",), "both": ("sqlite", "postgres")}
 _WORDS = ("name", "row", "breaks", "file", "before", "after")
 _LISTS = ("tests", "stores")
+_WHY_ONE_STORE = "why_one_store"
 _QUERY = re.compile(r"^-- name: (\w+)", re.MULTILINE)
 
 
@@ -82,17 +83,26 @@ def _mutant(entry: dict[str, object], due: dict[str, str], area: str) -> Mutant:
     words = {key: str(entry.get(key, "")) for key in _WORDS}
     if missing := [key for key in _WORDS if not words[key] and not (key == "after" and key in entry)]:
         raise Broken(f"no {', '.join(missing)}")
-    if unknown := sorted(set(entry) - {*_WORDS, *_LISTS, "slow"}):
+    if unknown := sorted(set(entry) - {*_WORDS, *_LISTS, _WHY_ONE_STORE, "slow"}):
         raise Broken(f"unknown key {', '.join(unknown)}")
     lists = {key: _strings(key, entry.get(key, [])) for key in _LISTS}
     if not lists["tests"]:
         raise Broken("no tests")
     if words["row"] not in due:
         raise Broken(f"{words['row']} is not a row that is due")
-    stores = lists["stores"] or STORES[due[words["row"]]]
-    if unknown := sorted(set(stores) - {"any", "sqlite", "postgres"}):
-        raise Broken(f"unknown store {', '.join(unknown)}")
+    stores = _stores(entry, lists["stores"], STORES[due[words["row"]]])
     return Mutant(**words, stores=stores, tests=lists["tests"], area=area, slow=entry.get("slow") is True)
+
+
+def _stores(entry: dict[str, object], given: tuple[str, ...], of_row: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the stores on which the tests have to notice: those that are given, with a reason, else those of the row."""
+    if unknown := sorted(set(given) - {"any", "sqlite", "postgres"}):
+        raise Broken(f"unknown store {', '.join(unknown)}")
+    if given and set(given) == set(of_row):
+        raise Broken("its stores are those of its row, which need not be said")
+    if bool(given) != bool(str(entry.get(_WHY_ONE_STORE, "")).strip()):
+        raise Broken(f"{_WHY_ONE_STORE} says why its stores are not those of its row: it needs both, or neither")
+    return given or of_row
 
 
 def _strings(key: str, value: object) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ what the last day brought. `--since REVISION` says otherwise. A clone without hi
 
 What is tried: mutants whose source, entry or tests changed, for two thirds of the time at most, and then others, all in an order
 that the seed decides; the seed is the newest commit, unless it is given. Of each, only the tests that it names run, and of these only
-those that passed in the run whose outcomes are given. Mutants whose tests take long are left to `make mutants`.
+those that passed in the run whose outcomes are given. A mutant that is marked as slow is tried when it changed, after the others that
+changed, and for half a minute at most. What changed and was not tried, or not to its end, is named: it is left to `make mutants`.
 
 What fails: a mutant that does not apply, or whose tests ran to their end and passed, twice. A mutant for which there was no time, a test
 that hangs and a test that does not start are said, and fail nothing: they tell about the machine.
@@ -25,12 +26,15 @@ if TYPE_CHECKING:
     from mutating.catalogue import Mutant
     from mutating.memory import Memory
     from mutating.rows import Test
+    from mutating.trial import Verdict
 
 FAILING = frozenset({"survived", "unfit"})
 # Seconds that pytest takes to start and to collect the tests of one mutant.
 START = 1.5
 # Seconds that a mutant may be expected to take, when it changed and when not.
 MOST_CHANGED, MOST = 15.0, 6.0
+# Seconds that a slow mutant gets at most, and how many names of those that were left are printed.
+MOST_SLOW, MOST_NAMES = 30.0, 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,10 @@ class Candidate:
 
 
 def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> list[Candidate]:
-    """Return the mutants that are not slow and whose named tests can run on a store that counts."""
+    """Return the mutants whose named tests can run on a store that counts.
+
+    The tests of a slow one wait before they notice: what they take on the unbroken source says little.
+    """
     of_row: dict[str, list[Test]] = defaultdict(list)
     for test in tests:
         for row in test.rows:
@@ -52,8 +59,9 @@ def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> l
     for mutant in mutants:
         needs = rounds(mutant, of_row[mutant.row], memory)[0]
         stores = tuple(store for store in mutant.stores if store in needs.values())
-        if stores and not mutant.slow:
+        if stores:
             seconds = START + sum(memory.expected(test) for test in needs)
+            seconds = max(seconds, MOST_CHANGED) if mutant.slow else seconds
             found.append(Candidate(mutant=replace(mutant, stores=stores), needs=needs, seconds=seconds))
     return found
 
@@ -61,11 +69,12 @@ def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> l
 def choose(candidates: list[Candidate], changed: set[str], seed: str, seconds: float) -> list[Candidate]:
     """Return the candidates to try within the time, in an order that the seed decides.
 
-    Changed mutants come first, for at most two thirds of the time.
+    Changed mutants come first, for at most two thirds of the time, and the slow ones last among them.
     """
     order = random.Random(seed).sample(candidates, len(candidates))  # noqa: S311 - an order, not a secret
     first = [each for each in order if each.mutant.name in changed and each.seconds <= MOST_CHANGED]
     others = [each for each in order if each.mutant.name not in changed and each.seconds <= MOST]
+    first.sort(key=lambda each: each.mutant.slow)
     taken = _within(first, seconds * 2 / 3)
     return taken + _within(others, seconds - sum(each.seconds for each in taken))
 
@@ -78,3 +87,23 @@ def _within(candidates: list[Candidate], seconds: float) -> list[Candidate]:
             seconds -= each.seconds
             taken.append(each)
     return taken
+
+
+def left_over(changed: list[Mutant], candidates: list[Candidate], verdicts: list[Verdict]) -> list[str]:
+    """Return a line for each changed mutant that was not tried, or not to its end, with the reason."""
+    kinds = {verdict.mutant.name: verdict.kind for verdict in verdicts}
+    seconds = {each.mutant.name: each.seconds for each in candidates}
+    return [
+        f"{mutant.row} {mutant.name}: {_why_left(mutant, kinds.get(mutant.name), seconds.get(mutant.name))}"
+        for mutant in changed
+        if kinds.get(mutant.name, "unfinished") == "unfinished"
+    ]
+
+
+def _why_left(mutant: Mutant, kind: str | None, seconds: float | None) -> str:
+    """Return why there is no verdict on a mutant, as text; `seconds` is what its tests take, None when they cannot run."""
+    if seconds is None:
+        return "none of its tests has passed in the run before"
+    if kind is not None:
+        return "its tests did not end in time"
+    return f"its tests take {seconds:.0f} s" if seconds > MOST_CHANGED and not mutant.slow else "there was no time"

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from mutating.part import MOST_SLOW
 from mutating.trial import Seen, Verdict, play, run_tests, try_mutant
 
 if TYPE_CHECKING:
@@ -127,7 +128,8 @@ class Part:
         self.verdicts.append(verdict)
 
     def _play(self, copy: Copy, candidate: Candidate) -> Verdict:
-        return play(copy, candidate.mutant, [candidate.needs], self.memory, self.stop)
+        end = min(self.stop, time.monotonic() + MOST_SLOW) if candidate.mutant.slow else self.stop
+        return play(copy, candidate.mutant, [candidate.needs], self.memory, end)
 
 
 def in_turn(mutants: list[Mutant], ledger: Ledger) -> list[Mutant]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fleet.errors.absent import NoSuchTask
+from fleet.errors.contested import StoreBusy
 from fleet.errors.refused import KeyReused
 from fleet.errors.store import EffectInTransaction, InvariantBroken, WriteFailed
 from fleet.model.agents.actors import Caller
@@ -176,6 +177,24 @@ def test_a_writer_is_not_held_up_by_a_reader_whose_snapshot_stays(open_fleet, fl
     before, after = reader.store.read(look)
     assert before == after == []
     assert tags(fleet) == ["a"]
+
+
+@pytest.mark.req("STORE-13", "GRAPH-2")
+def test_a_writer_that_does_not_wait_is_refused_while_another_is_at_it(open_fleet, fleet, store, task):
+    """The lock really blocks, also when neither has written yet."""
+    hasty = open_fleet("hasty").store
+    hasty._wait = hasty.patience = 0
+
+    def slow(tx):
+        before = q.task_tags(tx, project="p", slug="t")
+        with pytest.raises(StoreBusy):
+            hasty.transact("second", lambda tx: add_tag(tx, "b"), call("k2"))
+        return {**add_tag(tx, "a"), "before": before}
+
+    assert store.transact("first", slow, call("k1"))["before"] == []
+    assert tags(fleet) == ["a"]
+    hasty.transact("second", lambda tx: add_tag(tx, "b"), call("k2"))
+    assert tags(fleet) == ["a", "b"]
 
 
 @pytest.mark.req("STORE-13")

@@ -23,6 +23,7 @@ file = "src/fleet/numbers.py"
 before = '''{before}'''
 after = '''{after}'''
 tests = [{tests}]
+{more}
 """
 MUTANT = Mutant(
     name="two",
@@ -55,7 +56,7 @@ def root(tmp_path):
 
 
 def entries(root, *entries: dict[str, str]) -> tuple[list[Mutant], list[str]]:
-    default = {"name": "two", "row": "A-1", "before": "1", "after": "2", "tests": f"'{MUTANT.tests[0]}'"}
+    default = {"name": "two", "row": "A-1", "before": "1", "after": "2", "tests": f"'{MUTANT.tests[0]}'", "more": ""}
     text = "".join(ENTRY.format(**{**default, **entry}) for entry in entries)
     (root / "checks/mutants/some.toml").write_text(text)
     mutants, faults = catalogue.read(root)
@@ -66,6 +67,22 @@ def test_an_entry_takes_its_stores_from_its_row(root):
     mutants, faults = entries(root, {}, {"name": "eight", "row": "B-2", "before": "Y", "after": "X"})
     assert faults == []
     assert [mutant.stores for mutant in mutants] == [("any",), ("sqlite", "postgres")]
+
+
+def test_other_stores_than_the_row_has_need_a_reason(root):
+    """Each other entry would be read for both stores."""
+    reason = 'why_one_store = "it is a value"'
+    for more, fault in (
+        (f'stores = ["any"]\n{reason}', ""),
+        (f'stores = ["sqlite"]\n{reason}', ""),
+        ('stores = ["any"]', "it needs both, or neither"),
+        ('stores = ["any"]\nwhy_one_store = " "', "it needs both, or neither"),
+        (reason, "it needs both, or neither"),
+        (f'stores = ["postgres", "sqlite"]\n{reason}', "which need not be said"),
+        (f'stores = ["mysql"]\n{reason}', "unknown store mysql"),
+    ):
+        _, faults = entries(root, {"row": "B-2", "more": more})
+        assert [fault in each for each in faults] == ([True] if fault else []), (more, faults)
 
 
 @pytest.mark.parametrize(

@@ -176,11 +176,11 @@ def test_a_candidate_is_tried_on_the_stores_where_its_tests_have_run(memory):
     assert (both.mutant.stores, both.seconds) == (("sqlite", "postgres"), part.START + 1.0)
     assert (one.mutant.stores, one.needs) == (("sqlite",), {SQLITE: "sqlite"})
     assert part.candidates_of([MUTANT], [], memory) == []
-    assert part.candidates_of([replace(MUTANT, slow=True)], rows("sqlite"), memory) == []
 
 
-def candidates(number, seconds=5.0):
-    return [Candidate(mutant=replace(MUTANT, name=str(each)), needs={}, seconds=seconds) for each in range(number)]
+def candidates(number, seconds=5.0, *, slow=False):
+    mutants = [replace(MUTANT, name=f"slow {each}" if slow else str(each), slow=slow) for each in range(number)]
+    return [Candidate(mutant=mutant, needs={}, seconds=seconds) for mutant in mutants]
 
 
 def names(chosen):
@@ -205,6 +205,55 @@ def test_what_takes_long_is_left_out_sooner_when_it_did_not_change():
     assert names(part.choose(candidates(1, part.MOST + 1), set(), "abc", 60)) == []
     assert names(part.choose(candidates(1, part.MOST + 1), {"0"}, "abc", 60)) == ["0"]
     assert names(part.choose(candidates(1, part.MOST_CHANGED + 1), {"0"}, "abc", 60)) == []
+
+
+def test_a_slow_mutant_is_tried_when_it_changed_after_the_others_that_changed(memory):
+    (slow,) = part.candidates_of([replace(MUTANT, slow=True)], rows("sqlite"), memory)
+    assert (slow.mutant.slow, slow.seconds) == (True, part.MOST_CHANGED)
+    assert part.choose([slow], set(), "abc", 60) == []
+    assert part.choose([slow], {"two"}, "abc", 60) == [slow]
+    both = candidates(3, part.MOST_CHANGED, slow=True) + candidates(3)
+    changed = {each.mutant.name for each in both}
+    chosen = names(part.choose(both, changed, "abc", 60))
+    assert (set(chosen[:3]), len(chosen)) == ({"0", "1", "2"}, 4)
+    assert chosen[3].startswith("slow")
+
+
+def test_a_slow_mutant_takes_its_time_and_no_more(monkeypatch, memory):
+    ends = []
+
+    def played(_copy, mutant, _plan, _memory, end):
+        ends.append(end)
+        return Verdict(mutant=mutant, kind="unfinished")
+
+    monkeypatch.setattr(trials, "play", played)
+    monkeypatch.setattr(trials.time, "monotonic", lambda: 100.0)
+    for mutant, stop in ((MUTANT, 1000.0), (replace(MUTANT, slow=True), 1000.0), (replace(MUTANT, slow=True), 120.0)):
+        trials.Part([UNBROKEN], memory, stop).run(part.candidates_of([mutant], rows("sqlite"), memory))
+    assert ends == [1000.0, 100.0 + part.MOST_SLOW, 120.0]
+
+
+def test_what_changed_and_has_no_verdict_is_named_with_the_reason(memory, capsys):
+    mutants = [replace(MUTANT, name=name, slow=name == "slow") for name in ("tried", "slow", "late", "long", "alone")]
+    known = [
+        Candidate(mutant=mutant, needs={}, seconds=part.MOST_CHANGED + (mutant.name == "long"))
+        for mutant in mutants
+        if mutant.name != "alone"
+    ]
+    verdicts = [Verdict(mutant=mutants[0], kind="survived"), Verdict(mutant=mutants[1], kind="unfinished")]
+    left = part.left_over(mutants, known, verdicts)
+    assert left == [
+        "A-1 slow: its tests did not end in time",
+        "A-1 late: there was no time",
+        "A-1 long: its tests take 16 s",
+        "A-1 alone: none of its tests has passed in the run before",
+    ]
+    mutate.print_left(left)
+    assert capsys.readouterr().out.startswith("mutants: 4 that changed are left to `make mutants`:\n  A-1 slow: ")
+    mutate.print_left([])
+    assert capsys.readouterr().out == ""
+    mutate.print_left(left * 10)
+    assert capsys.readouterr().out.endswith("  and 20 more\n")
 
 
 def test_touched_are_those_whose_source_entry_or_tests_changed():

@@ -112,8 +112,8 @@ class SimulatedScene:
         with self.machine.surroundings(process):
             launched = fleet.sessions.launch(ident)
         fleet.close()
-        if launched.lease >= 0:
-            os.close(launched.lease)
+        for handle in {launched.lease, *(launched.handles or ())} - {-1}:
+            os.close(handle)
         process.become(launched.words, launched.env, launched.cwd)
         return process
 
