@@ -71,7 +71,7 @@ def status(
         remote_control=[name for name in controlled_projects(context) if project in {None, name}],
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         to_land=_to_land(context, page.projects),
-        daemon=_lost_daemon(context),
+        daemon=_daemon_trouble(context),
     )
     if project is not None:
         return whole
@@ -223,8 +223,17 @@ def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now
     )
 
 
-def _lost_daemon(context: Context) -> str:
-    """Return what to say of a daemon that has died; empty when none has, or when nobody wants one and it is not missed."""
+def _daemon_trouble(context: Context) -> str:
+    """Return what to say of a daemon that is suspended or has died.
+
+    Empty when there is no such daemon, or when nobody wants one and it is not missed.
+    """
+    suspended = context.world.suspended_daemon()
+    if suspended is not None:
+        return (
+            f"the daemon of this home (process {suspended}) is stopped by a signal, and each command waits some seconds for it: "
+            f"`kill -CONT {suspended}` continues it"
+        )
     if not context.world.has_lost_daemon():
         return ""
     from fleet.verbs.coord.daemon_duty import unheld_seats
