@@ -197,11 +197,20 @@ class World:
 
     def has_lost_daemon(self) -> bool:
         """Return whether this home's daemon died: its gate's file names a dead process. A daemon that ends empties it."""
-        path = f"{self.home}/{paths.lock('daemon')}"
-        if self.daemon is not None or not (os.path.exists(path) and os.path.getsize(path)):
-            return False  # nothing is imported where no daemon runs
-        holder = self.daemon_gate().holder()
+        holder = self.daemon_gate().holder() if self._is_daemon_named() else None
         return holder is not None and self.processes.life(holder.who) == "dead"
+
+    def suspended_daemon(self) -> int | None:
+        """Return the pid of this home's daemon if a signal has stopped it, so that it answers nobody; else None."""
+        process = self.daemon_process() if self._is_daemon_named() else None
+        if process is None or process.pid not in self.processes.census().stopped_in(process):
+            return None
+        return process.pid
+
+    def _is_daemon_named(self) -> bool:
+        """Return whether the daemon's gate names a process that is not this one. Nothing is imported where no daemon runs."""
+        path = f"{self.home}/{paths.lock('daemon')}"
+        return self.daemon is None and os.path.exists(path) and os.path.getsize(path) > 0
 
     def daemon_pid(self) -> int | None:
         """Return the pid of this home's daemon; None when none is known to live."""

@@ -244,6 +244,38 @@ def test_quick_requests_that_come_while_the_thread_writes_are_done_with_its_own(
     assert writer.figures.batches == 1
 
 
+class TurnAfterThread:
+    """The turn of the writer, which its thread has had just before the loop gets it, or just after: it did all that waited."""
+
+    def __init__(self, writer: Writer, when: str) -> None:
+        self._writer = writer
+        self._when = when
+
+    def acquire(self, *, blocking: bool) -> bool:
+        assert not blocking
+        if self._when == "before":
+            self._writer._quick.clear()
+        return True
+
+    def release(self) -> None:
+        if self._when == "after":
+            self._writer._quick.clear()
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_the_loop_may_come_late_for_its_quick_requests_and_leaves_no_transaction_open(writer, home, when):
+    finished: list[tuple[int, bool]] = []
+    writer._opened()
+    writer._is_slow = when == "after"
+    writer._turn, turn = TurnAfterThread(writer, when), writer._turn
+    writer.add_quick(quick(writer, 1, finished))
+    writer.do_quick()
+    writer._turn = turn
+    writer.start()
+    writer.commit("register project p2", register(name="p2", path="/repositories/2").work, caller(2), ())
+    assert "p2" in projects(writer, home)
+
+
 def test_the_loop_is_woken_when_the_thread_leaves_quick_requests_to_it(writer):
     woken = threading.Event()
     writer.wake_loop = woken.set

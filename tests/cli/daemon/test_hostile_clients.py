@@ -197,6 +197,23 @@ def test_no_more_than_the_limit_are_begun_however_many_ask_before_the_first_has_
     assert len(every) == 0
 
 
+@pytest.mark.req("IPC-4")
+def test_requests_for_which_the_system_has_no_thread_do_not_count_as_begun(monkeypatch):
+    class NoThread:
+        def __init__(self, **_how):
+            pass
+
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(children, "Thread", NoThread)
+    every = Children(Household(), print)
+    for _ in range(children.MOST + 1):
+        with pytest.raises(RuntimeError):
+            every.perform(Asked(Event()))
+    assert len(every) == 0
+
+
 class Doors:
     """The loop of a daemon at both sockets, in this process, with a clock of the test."""
 

@@ -160,7 +160,10 @@ def test_a_daemon_that_is_stopped_after_its_greeting_is_given_up_and_what_it_doe
 def test_a_silent_daemon_is_shown_as_one_and_the_way_out_is_named(fleet, served, monkeypatch):
     os.kill(served.pid, signal.SIGSTOP)
     monkeypatch.setattr("fleet.api.remote.door.GREETING", 0.2)
+    monkeypatch.setattr(by_daemon, "_GREETING", 0.2)
     try:
+        for word in ("status", "doctor"):
+            assert f"`kill -CONT {served.pid}` continues it" in fleet(word).out.replace("\n", " ")
         said = fleet("daemon", "status").ok()
         assert f"pid={served.pid}" in said.out
         assert "does not answer" in said.out
@@ -174,6 +177,8 @@ def test_a_silent_daemon_is_shown_as_one_and_the_way_out_is_named(fleet, served,
     finally:
         os.kill(served.pid, signal.SIGCONT)
     assert fleet("daemon", "status", "--json").ok().json["running"]
+    for word in ("status", "doctor"):
+        assert "kill -CONT" not in fleet(word).out
 
 
 @pytest.mark.req("IPC-2", "SEC-3")

@@ -95,7 +95,7 @@ def test_a_repository_whose_path_is_no_text_is_refused_in_one_line(fleet, progra
 
 def test_a_project_with_tasks_is_forgotten_only_when_that_is_said_and_they_are_kept(fleet):
     fleet.add("a")
-    fleet("project", "remove", "web").refused(14, "1 task(s)", "--with-tasks")
+    fleet("project", "remove", "web").refused(14, "1 task", "--with-tasks")
     fleet("task", "claim", "a").ok()
     fleet("project", "remove", "web", "--with-tasks").refused(14, "in progress", "fleet project remove web --yes")
     fleet("task", "unclaim", "a").ok()

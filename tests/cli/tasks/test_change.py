@@ -35,7 +35,7 @@ STORY = [
     ("pause tests", "web/tests is paused"),
     ("pause tests", "web/tests is paused (it was already)"),
     ("unpause tests", "web/tests is not paused"),
-    ("archive --ended --older-than 0s", "1 ended task(s) of web archived"),
+    ("archive --ended --older-than 0s", "1 ended task of web archived"),
 ]
 
 

@@ -66,7 +66,7 @@ def second_project(fleet, tmp_path: Path, name: str) -> str:
 def test_what_is_exported_is_imported_as_it_was(either, tmp_path):
     text = (DATA / "fleet.jsonl").read_text()
     answer = either("task", "import", str(DATA / "fleet.jsonl")).ok()
-    assert answer.out == "imported 4 task(s) and 3 dependencies into web\n"
+    assert answer.out == "imported 4 tasks and 3 dependencies into web\n"
     assert either("task", "export").ok().out == text
     other = second_project(either, tmp_path, "other")
     either("task", "import", "-", "-p", other, stdin=text.encode()).ok()
@@ -206,7 +206,7 @@ def test_tasks_md_is_readable(either):
 
 
 def test_an_empty_file_imports_nothing(fleet):
-    assert fleet("task", "import", "-").ok().out == "imported 0 task(s) and 0 dependencies into web\n"
+    assert fleet("task", "import", "-").ok().out == "imported 0 tasks and 0 dependencies into web\n"
 
 
 def test_an_import_is_named_in_the_operations_by_its_file(fleet):

@@ -1,5 +1,7 @@
 """What is copied out of a graph is all of one moment, and nothing is removed that is in no copy."""
 
+from pathlib import Path
+
 import pytest
 from contract.conftest import add_project, caller
 
@@ -76,6 +78,10 @@ def test_a_task_that_waits_for_one_of_a_job_can_be_taken_in_without_it(fleet, st
     fleet.tasks.add(project="p", title="T", slug="t", after=("job-0000000a-1",))
     add_project(fleet, "copy")
     assert fleet.graph.ingest(project="copy", lines=lines_of(fleet), name="copy").tasks == 1
+    removed = fleet.projects.remove("p", with_tasks=True)
+    assert (removed.tasks, Path(str(removed.kept)).read_text().count("\n")) == (1, 1), (
+        "items of jobs are not in the copy"
+    )
 
 
 def test_a_project_that_is_changed_after_its_tasks_were_copied_is_not_removed(fleet, open_fleet, monkeypatch):

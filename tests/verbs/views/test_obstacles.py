@@ -158,6 +158,8 @@ def test_a_setting_that_nobody_has_trusted(scene):
         "p: fleet.toml sets worktree.setup, and no person has trusted that yet — "
         "a person reviews and trusts it with `fleet trust -p p`"
     )
+    begun = scene.fleet.projects.begin("p", Chosen(engine="plain", autonomy="ask", review="none"))
+    assert [each for each in begun.warnings or [] if "no person has trusted" in each] == [said.text]
 
 
 @pytest.mark.req("OBS-3")

@@ -221,7 +221,7 @@ class Projects(Part):
         self.keep_environment()
         agent = Wanted(project=project, slug="", engine=engines[0], autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
-        warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
+        warnings = [errors.NotTrusted(project=project, settings=", ".join(waiting)).spoken] if waiting else []
         warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
         ident, started, more = self._seat_coordinator(project)
         restart.restart_dead_loops(context, besides=project)
@@ -236,7 +236,7 @@ class Projects(Part):
             resumed=[],
             left=[],
             remote_control=remote_control.is_on(context, project),
-            warnings=warnings + more,
+            warnings=list(dict.fromkeys(warnings + more)),
         )
 
     def _seat_coordinator(self, project: str) -> tuple[str, bool, Words]:

@@ -113,7 +113,7 @@ class RemoteControlView(Value):
 class Removed(Value):
     name: str
     path: str
-    tasks: int  # how many tasks were removed with the project
+    tasks: int  # how many tasks were removed with the project, without the items of jobs
     kept: str | None  # the file that the tasks were exported to
 
 

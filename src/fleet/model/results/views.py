@@ -36,9 +36,7 @@ class Overview(Value):
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
     left_out: LeftOut  # how many more entries there are than the lists have
-    daemon: str = (
-        ""  # that the daemon has died, and what to do; empty while it runs, or when it was not started or was stopped
-    )
+    daemon: str = ""  # that the daemon has died or is suspended, and what to do; else empty
 
 
 class LeftOut(Value):

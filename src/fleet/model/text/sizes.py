@@ -22,6 +22,6 @@ def shown_size(count: int) -> str:
     return f"{count} bytes"
 
 
-def counted(number: int, noun: str) -> str:
-    """Return the number with its noun, in the plural unless the number is 1."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return the number with its noun, in the plural unless the number is 1. The plural ends with s if none is given."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

@@ -86,15 +86,18 @@ class ReadyCount(Row):
 class TaskCount(Row):
     __slots__ = (
         'n',
+        'own',
         'working',
     )
 
     def __init__(
         self,
         n: int,
+        own: int,
         working: int,
     ) -> None:
         self.n = n
+        self.own = own
         self.working = working
 
 
@@ -250,14 +253,14 @@ def ready_counts(rows: Rows, /, *, now: int) -> list[ReadyCount]:
 
 COUNT_TASKS = Query(
     'count_tasks',
-    "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working FROM tasks WHERE project = :project",
-    "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working FROM tasks WHERE project = %(project)s",
+    "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN job IS NULL THEN 1 ELSE 0 END), 0) AS own, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working FROM tasks WHERE project = :project",
+    "SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN job IS NULL THEN 1 ELSE 0 END), 0) AS own, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working FROM tasks WHERE project = %(project)s",
     TaskCount,
 )
 
 
 def count_tasks(rows: Rows, /, *, project: str) -> TaskCount:
-    """How many tasks a project has, and how many of them are in progress."""
+    """How many tasks a project has, how many of them are no items of jobs, and how many are in progress."""
     return rows.select_exactly_one(COUNT_TASKS, TaskCount, {'project': project})
 
 

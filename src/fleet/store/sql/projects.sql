@@ -43,9 +43,10 @@ WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (
 GROUP BY project;
 
 -- name: count_tasks
--- How many tasks a project has, and how many of them are in progress.
+-- How many tasks a project has, how many of them are no items of jobs, and how many are in progress.
 -- returns: TaskCount!
-SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working
+SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN job IS NULL THEN 1 ELSE 0 END), 0) AS own,
+  COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working
 FROM tasks WHERE project = :project;
 
 -- name: count_dispatches

@@ -161,10 +161,11 @@ class Writer:
             return  # the thread does them, or wakes the loop
         try:
             done = self._do_at_once()
+            left = None if done else self._next_quick()
         finally:
             self._turn.release()
-        if not done:
-            self.submit(self._quick.popleft())  # the thread does the others with it
+        if left is not None:
+            self.submit(left)  # the thread does the others with it
             return
         self._finish(done)
         if self._quick:
@@ -254,6 +255,7 @@ class Writer:
         return None if wait else self._next_quick()
 
     def _next_quick(self) -> Waiting | None:
+        """Return the next quick request, or None. Only who has the turn calls it."""
         return self._quick.popleft() if self._quick else None
 
     def _do_together(self, first: Waiting) -> list[Waiting]:
@@ -270,9 +272,12 @@ class Writer:
         return self._do_in(store, first, lambda: self._next(wait=False), waited=monotonic() - asked_at)
 
     def _do_at_once(self) -> list[Waiting]:
-        """Perform quick requests in one transaction and return them with their outcomes; [] if it would have to wait."""
+        """Perform quick requests in one transaction and return them with their outcomes.
+
+        Return [] if it would have to wait, or if the thread did all of them just before the calling thread got the turn.
+        """
         store = self.store
-        if self._is_slow or store is None:
+        if self._is_slow or store is None or not self._quick:
             return []
         self._leave_lock_to_others()
         try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model import names
 from fleet.model.results.projects import Registration, Removed
+from fleet.model.text.sizes import counted
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 
@@ -84,8 +85,8 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
             )
         for delete in _REMOVALS:
             delete(tx, project=name)
-        tx.note(path=project.path, tasks=count.n, kept=kept)
-        return Removed(name=name, path=project.path, tasks=count.n, kept=kept)
+        tx.note(path=project.path, tasks=count.own, kept=kept)
+        return Removed(name=name, path=project.path, tasks=count.own, kept=kept)
 
     return Change(f"remove project {name}", work, returns=Removed)
 
@@ -106,17 +107,19 @@ def _refuse_job_claims(name: str, count: int) -> None:
     """Raise ProjectInUse when jobs of the project may have running processes."""
     if count:
         advice = "`fleet claims list exclusive job_process` shows them; end the jobs, or let `fleet clean` end what dead runners left"
-        raise errors.ProjectInUse(project=name, tasks=f"{count} job(s) whose processes may run", advice=advice)
+        raise errors.ProjectInUse(project=name, tasks=f"{counted(count, 'job')} whose processes may run", advice=advice)
 
 
 def _refuse_in_use(name: str, *, tasks: int, working: int, journals: int, with_tasks: bool) -> None:
     """Raise ProjectInUse for tasks in progress, dispatches that are not archived, or tasks without `with_tasks`."""
     if working:
         advice = f"`fleet task list -p {name} --status in_progress` shows them; `fleet project remove {name} --yes` leads through"
-        raise errors.ProjectInUse(project=name, tasks=f"{working} task(s) in progress", advice=advice)
+        raise errors.ProjectInUse(project=name, tasks=f"{counted(working, 'task')} in progress", advice=advice)
     if journals:
         advice = f"`fleet project remove {name} --yes` leads through; `fleet dispatches list` shows them"
-        raise errors.ProjectInUse(project=name, tasks=f"{journals} dispatch(es) that are not archived", advice=advice)
+        raise errors.ProjectInUse(
+            project=name, tasks=f"{counted(journals, 'dispatch', 'dispatches')} not archived yet", advice=advice
+        )
     if tasks and not with_tasks:
         advice = f"`fleet task export -p {name}` keeps a copy; --with-tasks removes them, and keeps one too"
-        raise errors.ProjectInUse(project=name, tasks=f"{tasks} task(s)", advice=advice)
+        raise errors.ProjectInUse(project=name, tasks=counted(tasks, "task"), advice=advice)

@@ -130,6 +130,9 @@ def _check_daemon(context: Context) -> Finding:
     process = context.world.daemon_process()
     if process is None:
         return Finding(about="daemon", ok=True, says="none runs; `fleet daemon start` starts one")
+    if context.world.suspended_daemon() is not None:
+        says = f"process {process.pid} is stopped by a signal, and answers nobody"
+        return Finding(about="daemon", ok=False, says=says, advice=f"`kill -CONT {process.pid}` continues it")
     return Finding(about="daemon", ok=True, says=f"runs as process {process.pid}")
 
 

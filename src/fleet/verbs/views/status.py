@@ -71,7 +71,7 @@ def status(
         remote_control=[name for name in controlled_projects(context) if project in {None, name}],
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         to_land=_to_land(context, page.projects),
-        daemon=_lost_daemon(context),
+        daemon=_daemon_trouble(context),
     )
     if project is not None:
         return whole
@@ -226,11 +226,17 @@ def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now
     )
 
 
-def _lost_daemon(context: Context) -> str:
+def _daemon_trouble(context: Context) -> str:
     """Return, for people, that the daemon has died, and which coordinators with it.
 
     "" when none has died, or when the settings want no daemon and no coordinator is missing.
     """
+    suspended = context.world.suspended_daemon()
+    if suspended is not None:
+        return (
+            f"the daemon of this home (process {suspended}) is stopped by a signal, and each command waits some seconds for it: "
+            f"`kill -CONT {suspended}` continues it"
+        )
     if not context.world.has_lost_daemon():
         return ""
     from fleet.verbs.coord.daemon_duty import unheld_seats

@@ -58,7 +58,12 @@ class Children:
                     what=f"{MOST} commands are at work in the daemon already; try again when some have ended"
                 )
             self._begun += 1
-        Thread(target=self._attend, args=(request,), name=f"child of {request.method}", daemon=True).start()
+        try:
+            Thread(target=self._attend, args=(request,), name=f"child of {request.method}", daemon=True).start()
+        except RuntimeError:  # the system has no thread left
+            with self._lock:
+                self._begun -= 1
+            raise
 
     def interrupt(self, connection: Connection) -> None:
         """Send SIGINT to the children that work for a client that went away."""

@@ -14,6 +14,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.dispatch.claim_steps import CLASSES
 from fleet.model.names import is_dispatch_id
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.agents.prompts import WantedPrompt
@@ -87,7 +88,7 @@ def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
     if given["json"]:
         terminal.say_json(disowned)
     else:
-        terminal.say(f"{disowned.count} claim(s) of {ident} given up")
+        terminal.say(f"{counted(disowned.count, 'claim')} of {ident} given up")
 
 
 class ForPrograms(click.Command):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model.text.sizes import counted
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
@@ -94,7 +95,7 @@ def retry(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, *
         terminal.say_json(revived)
         return
     then = "its runner will run them" if revived.state == "running" else f"now: fleet resume {revived.job}"
-    terminal.say(f"{len(revived.items)} item(s) of job {revived.job} wait to be tried again; {then}")
+    terminal.say(f"{counted(len(revived.items), 'item')} of job {revived.job} to be tried again; {then}")
 
 
 @dlq.command("drop")
@@ -115,6 +116,6 @@ def drop(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, **
     if json:
         terminal.say_json(dropped)
         return
-    terminal.say(f"{len(dropped.items)} item(s) of job {dropped.job} are dropped")
+    terminal.say(f"{counted(len(dropped.items), 'item')} of job {dropped.job} dropped")
     for line in dropped.left:
         terminal.say(f"  left: {line}")

@@ -146,7 +146,7 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere])
     if as_json:
         terminal.say_json(removed)
         return
-    kept = f"; its {removed.tasks} task(s) are kept in {removed.kept}" if removed.kept else ""
+    kept = f"; {counted(removed.tasks, 'task')} kept in {removed.kept}" if removed.kept and removed.tasks else ""
     terminal.say(f"project {name} is removed{kept}")
 
 

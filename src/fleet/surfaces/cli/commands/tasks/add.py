@@ -11,6 +11,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.results.tasks import EdgeView, Graph, GraphNode
 from fleet.model.tasks.markdown_list import Item, Reading, read_list
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.options import Slug, from_stdin, read_time, writing
 from fleet.surfaces.cli.ui import graph_drawing, terminal
 
@@ -99,7 +100,7 @@ def _print_added(added: AddedMany) -> None:
     first, *others = added.tasks
     what = f"{len(added.tasks)} tasks to {added.project}" if others else f"{added.project}/{first.slug}"
     after = f", after {', '.join(first.after)}" if first.after and not others else ""
-    left = f" ({added.left_out} lines left out: ticked, or not items)" if added.left_out else ""
+    left = f" ({counted(added.left_out, 'line')} left out: ticked, or not items)" if added.left_out else ""
     terminal.say(f"{'would add' if added.dry_run else 'added'} {what}{after}{left}")
     if others:
         for line in graph_drawing.tree(_graph(added.project, added.tasks)):

@@ -10,6 +10,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.model.text import jsontext
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.options import reading, writing
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.files.user_file import write
@@ -48,8 +49,9 @@ def import_(file: BinaryIO, **given: Unpack[Writing]) -> None:
     if given["json"]:
         terminal.say_json(imported)
         return
-    left = f", {imported.left_out} line(s) left out (not tasks)" if imported.left_out else ""
-    terminal.say(f"imported {imported.tasks} task(s) and {imported.edges} dependencies into {project}{left}")
+    left = f", {counted(imported.left_out, 'line')} left out (not tasks)" if imported.left_out else ""
+    what = f"{counted(imported.tasks, 'task')} and {counted(imported.edges, 'dependency', 'dependencies')}"
+    terminal.say(f"imported {what} into {project}{left}")
 
 
 @click.command("export")

@@ -8,6 +8,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.options import Slug, override_option, slug_argument, writing
 from fleet.surfaces.cli.ui import terminal
 
@@ -117,7 +118,7 @@ def archive(slug: str | None, *, ended: bool, older_than: str | None, **given: U
             _print_result(one, f"{project}/{slug} is archived", changed=one.changed, as_json=given["json"])
         else:
             many = fleet.graph.archive_ended(project=project, older_than=older_than, key=given["key"])
-            _print_result(many, f"{many.archived} ended task(s) of {project} archived", as_json=given["json"])
+            _print_result(many, f"{counted(many.archived, 'ended task')} of {project} archived", as_json=given["json"])
 
 
 COMMANDS = {
