@@ -1,5 +1,6 @@
 """Fail when a hot or read command imports a heavy module: imports are most of what such a command costs.
 
+What people read is also read where agents are at work.
 Each command runs in a home without a config.toml, and in two whose config.toml has every setting: each on one line, and over as many
 lines as TOML allows. The settings of the store are on one line in both.
 
@@ -20,7 +21,12 @@ from other_settings import PAGE as OTHERS
 from setting_values import PAGE as VALUES
 from setting_values import text_of_values
 
+from fleet import bundle_writing
 from fleet.model.settings.table import HOME_FILE, SETTINGS
+from fleet.testing.crash.scenarios import until
+from fleet.testing.scene import PROJECT as OF_SCENE
+from fleet.testing.scene import Scene
+from fleet.verbs.dispatch.plan import Wanted
 
 FORBIDDEN = (
     "argparse",
@@ -61,11 +67,9 @@ HOT = (
 # The same by an agent.
 BY_AGENT = ((0, ("task", "claim", "u", "-p", "p")), (0, ("done",)))
 SPEAKER = {"FLEET_DISPATCH_ID": "0a1b2c3d", "FLEET_PROJECT": "p", "FLEET_TASK": "u"}
-# The read commands, which people call all day. They may import a few more small modules.
-READERS_MAY = frozenset({"collections", "contextlib", "datetime", "functools"})
-# `fleet status` shows settings of the projects, so it has to parse TOML.
+# The read commands, which people call all day. `fleet status` shows settings of the projects, so it has to parse TOML.
 STATUS = (0, ("status",))
-READING_TOML = frozenset({"enum", "re", "tomllib", "typing"})
+READING_TOML = frozenset({"collections", "contextlib", "datetime", "enum", "functools", "re", "tomllib", "typing"})
 READS = (
     (0, ("task", "list", "-p", "p", "--status", "open")),
     (0, ("task", "ready", "-p", "p", "--limit", "3")),
@@ -74,6 +78,9 @@ READS = (
     STATUS,
     (0, ("ps",)),
 )
+# The same where agents are at work: their engines are read, and tmux is asked.
+BESIDE_AGENTS = (STATUS, (0, ("ps",)))
+AT_WORK = 2
 # A task is added by people and coordinators, often many at once. Its defaults are settings of the project.
 ADDS = ((0, ("task", "add", "More", "-p", "p", "-d", "what to do", "--after", "t")),)
 # What engines call at every step of an agent, here for an unknown agent: everything is imported, nothing is written.
@@ -101,16 +108,18 @@ code = run(sys.argv[1:])
 print("\\n" + " ".join(sorted(set(sys.modules) - before)))
 sys.exit(code)
 """
+# What the built-in engines' files say is in the bundle.
+FROM_BUNDLE = "from fleet import bundle\nbundle.use()\n"
 
 
-def run(home: Path, *argv: str, **env: str) -> tuple[int, set[str], str]:
+def run(home: Path, *argv: str, first: str = "", **env: str) -> tuple[int, set[str], str]:
     """Run a command in a new process; return its exit code, the modules that it imported, and its output.
 
-    The output includes Python's report of the imports in their order.
+    The output includes Python's report of the imports in their order. `first` is what the process does before that.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLEET_")}
     process = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", RUN, *argv],
+        [sys.executable, "-X", "importtime", "-c", first + RUN, *argv],
         env={**kept, "FLEET_HOME": str(home), **env},
         input="{}",
         capture_output=True,
@@ -175,9 +184,12 @@ def _toml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def faults(home: Path, expected: int, argv: tuple[str, ...], outputs: dict[tuple[str, ...], str]) -> list[str]:
+def faults(
+    home: Path, expected: int, argv: tuple[str, ...], outputs: dict[tuple[str, ...], str], **how: str
+) -> list[str]:
     """Run a command and return a line for a wrong exit code, a hook's error, or forbidden imports; keep its output in `outputs`."""
-    code, modules, output = run(home, *argv, **(SPEAKER if argv[0] == "hook" or (expected, argv) in BY_AGENT else {}))
+    speaker = SPEAKER if argv[0] == "hook" or (expected, argv) in BY_AGENT else {}
+    code, modules, output = run(home, *argv, **speaker, **how)
     found = []
     if (expected == 0 and argv not in BY_PERSON) or (expected, argv) in SESSIONS:
         outputs.setdefault(argv, output)
@@ -196,8 +208,26 @@ def forbidden(expected: int, argv: tuple[str, ...]) -> set[str]:
     if (expected, argv) in SESSIONS:
         return set(FAT)
     if (expected, argv) in READS + ADDS:
-        return (set(FORBIDDEN) | set(FAT)) - READERS_MAY
+        return set(FORBIDDEN) | set(FAT)
     return set(FORBIDDEN)
+
+
+def faults_beside_agents() -> list[str]:
+    """Run what people read where agents are at work, and return a line for each fault."""
+    bundle_writing.write()
+    with Scene() as scene:
+        with scene.fleet() as opened:
+            for number in range(AT_WORK):
+                opened.tasks.add(project=OF_SCENE, title="T", slug=f"t{number}")
+                wanted = Wanted(project=OF_SCENE, slug=f"t{number}", engine="shell", command=("sleep", "1000"))
+                opened.dispatches.start(wanted)
+            until(lambda: all(agent.process for agent in opened.agents.list()))
+        Path(scene.home, HOME_FILE).unlink()
+        found = []
+        for expected, argv in BESIDE_AGENTS:
+            lines = faults(Path(scene.home), expected, argv, {}, first=FROM_BUNDLE, FLEET_DIRECT="1")
+            found += [f"{line} (with agents)" for line in lines]
+    return found
 
 
 def old_files(written: dict[Path, str]) -> list[str]:
@@ -221,6 +251,7 @@ def main() -> int:
                 (home / HOME_FILE).write_text(config)
             where = f" (with {HOME_FILE})" if config else ""
             found += [fault + where for expected, argv in EVERY for fault in faults(home, expected, argv, outputs)]
+    found += faults_beside_agents()
     found += old_files({PAGE: text_of(outputs)})
     for fault in found:
         print(fault)

@@ -10,6 +10,8 @@
 
 The C modules are private: another version of Python may lack one, or a name in it, or call it differently. Each choice is made
 here, once, when the name is first imported. No other file of fleet imports a private module (`_thread` is in Python's manual).
+
+Here, too, are large modules that a file names but that few calls use: each is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -18,6 +20,12 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import contextlib
+    import glob
+    import json
+    import re
+    import shlex
+    import signal
     import signal as alarm
     import sqlite3 as sqlite
     from collections.abc import Callable
@@ -59,8 +67,35 @@ else:
             result = instance.__dict__[self._name] = self._make(instance)
             return result
 
+    class _Later:
+        """Stands for a module of Python's library; imports it when one of its names is used."""
 
-__all__ = ("alarm", "blake2s", "encode", "encode_ascii", "made_once", "scan", "sqlite", "unix_socket")
+        def __init__(self, name: str) -> None:
+            self._module = name
+
+        def __getattr__(self, name: str) -> object:
+            """Return what the module calls by this name."""
+            return getattr(__import__(self._module), name)
+
+    contextlib, glob, json, re, shlex, signal = map(_Later, ("contextlib", "glob", "json", "re", "shlex", "signal"))
+
+
+__all__ = (
+    "alarm",
+    "blake2s",
+    "contextlib",
+    "encode",
+    "encode_ascii",
+    "glob",
+    "json",
+    "made_once",
+    "re",
+    "scan",
+    "shlex",
+    "signal",
+    "sqlite",
+    "unix_socket",
+)
 _INCOMPATIBLE = (ImportError, AttributeError, TypeError)
 
 

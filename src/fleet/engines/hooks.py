@@ -25,10 +25,7 @@ An engine's file has a table [hooks]:
 
 from __future__ import annotations
 
-import json
-import re
-import shlex
-
+from fleet.fast import json, re, shlex
 from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.agents.dialect import FIELDS, MEANINGS, REMEDIES
 from fleet.model.text.documents.kinds import ANYTHING, FLAG, TEXT, Key, Kind, choice

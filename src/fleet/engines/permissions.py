@@ -19,9 +19,7 @@ An engine that reads its rules from a file has the table [rules]:
 
 from __future__ import annotations
 
-import json
-import re
-
+from fleet.fast import json, re
 from fleet.model.agents.allow import ALLOWED_VARIABLE
 from fleet.model.text.documents.kinds import SOME_WORDS, TEXT, Key
 from fleet.model.text.documents.tables import Table

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
+
+from fleet.fast import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

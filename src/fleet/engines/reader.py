@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import re
-from functools import lru_cache, partial
 
 from fleet import errors
 from fleet.bundle import BUNDLE
@@ -17,6 +14,7 @@ from fleet.engines.kept.status_file import StatusFile
 from fleet.engines.kept.usage import Usage
 from fleet.engines.permissions import Permissions, Rules
 from fleet.engines.sandbox import Sandboxed
+from fleet.fast import contextlib, re
 from fleet.model import names
 from fleet.model.text.documents.kinds import (
     ANYTHING,
@@ -39,6 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from re import Match
     from typing import Any
 
     from fleet.model.text.documents.nodes import Fault, Node
@@ -54,6 +53,21 @@ DIALECTS = ("messages", "responses", "contents", "script", "command")
 
 
 @record(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """A regular expression of an engine's file. It is compiled when it is used: to compile an engine's takes half an interpreter start."""
+
+    text: str
+
+    def search(self, text: str) -> Match[str] | None:
+        """Return the first match in a text."""
+        return re.search(self.text, text, re.MULTILINE)
+
+    def last(self, text: str) -> Match[str] | None:
+        """Return the last match in a text."""
+        return next(reversed([*re.finditer(self.text, text, re.MULTILINE)]), None)
+
+
+@record(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A pattern that recognises one state of an agent on its screen.
 
@@ -61,7 +75,7 @@ class Rule:
     """
 
     state: str
-    match: re.Pattern[str]
+    match: Pattern
     # Whether the screen has an empty input box, into which text can be typed.
     box: bool = False
 
@@ -111,9 +125,9 @@ class Engine:
     install: str = ""
     long_prompt: str = LONG_PROMPT
     # Matches printed text that says that a usage limit is reached.
-    limit: re.Pattern[str] | None = None
+    limit: Pattern | None = None
     # Matches printed text that says that the engine refused a tool because there was no person to ask.
-    refused: re.Pattern[str] | None = None
+    refused: Pattern | None = None
     interactive: bool = False
     # Whether it hides the person's git configuration from its tools, so that variables have to name the committer.
     committer: bool = False
@@ -216,6 +230,12 @@ TABLE = Table(
 )
 
 
+# The engines that were read before, by the path and the bytes of their files. To import functools for its cache takes longer than
+# to read one.
+_PARSED: dict[tuple[str, bytes], Engine] = {}
+_MOST_PARSED = 16
+
+
 def __getattr__(name: str) -> Path:
     """Return BUILT_IN, the folder of the built-in engines, as a Path. Importing pathlib takes longer than reading an engine."""
     if name != "BUILT_IN":
@@ -289,10 +309,14 @@ def read(path: str | os.PathLike[str]) -> Engine:
             raw = file.read()
     except OSError as error:
         raise _broken_file(os.fspath(path), 1, f"it cannot be read: {error.strerror}") from None
-    return _parse(os.fspath(path), raw)
+    place = os.fspath(path)
+    if (place, raw) not in _PARSED:
+        if len(_PARSED) >= _MOST_PARSED:
+            _PARSED.clear()
+        _PARSED[place, raw] = _parse(place, raw)
+    return _PARSED[place, raw]
 
 
-@lru_cache(maxsize=16)
 def _parse(path: str, raw: bytes) -> Engine:
     """Return the engine in the bytes of a file; raise BadSetting with the line when they are broken."""
     known = BUNDLE.engine_file(raw)
@@ -338,8 +362,9 @@ def _list_to_tuple(value: Any) -> Any:  # noqa: ANN401 - any TOML value
     return tuple(value) if isinstance(value, list) else value
 
 
-def _table_to_value(kind: Callable[..., object], given: dict[str, Any]) -> object:
-    return kind(**{key: _list_to_tuple(value) for key, value in given.items()})
+def _table_of(kind: Callable[..., object]) -> Callable[[dict[str, Any]], object]:
+    """Return a function that makes a value of this kind from a table of the engine's file."""
+    return lambda given: kind(**{key: _list_to_tuple(value) for key, value in given.items()})
 
 
 def _parse_before(given: dict[str, Any]) -> Before:
@@ -350,31 +375,31 @@ def _parse_before(given: dict[str, Any]) -> Before:
 
 def _screen_rule(given: dict[str, Any]) -> Rule:
     """Return the rule that recognizes an agent's state on its screen, from a table of the engine's file."""
-    return Rule(state=given["state"], match=_compile_pattern(given["match"]), box=given.get("box") is True)
+    return Rule(state=given["state"], match=_pattern(given["match"]), box=given.get("box") is True)
 
 
-def _compile_pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.MULTILINE)
+def _pattern(text: str) -> Pattern:
+    return Pattern(text=text)
 
 
 # Keys of the file that are words of Python, and their fields of Engine.
 _FIELDS = {"pass": "passes"}
 # Convert values of the file to fields of Engine; values of other keys are used as written.
 _CONVERTERS: dict[str, Callable[[Any], object]] = {
-    "limit": _compile_pattern,
-    "refused": _compile_pattern,
+    "limit": _pattern,
+    "refused": _pattern,
     "proof_timeout": float,
     "env": lambda given: {name: str(value) for name, value in given.items()},
     "before": lambda given: tuple(map(_parse_before, given)),
     "screen": lambda given: tuple(map(_screen_rule, given)),
-    "kept": partial(_table_to_value, Kept),
-    "hooks": partial(_table_to_value, Hooks),
-    "permissions": partial(_table_to_value, Permissions),
-    "rules": partial(_table_to_value, Rules),
-    "status_file": partial(_table_to_value, StatusFile),
-    "usage": partial(_table_to_value, Usage),
-    "check": partial(_table_to_value, Check),
-    "sandboxed": partial(_table_to_value, Sandboxed),
+    "kept": _table_of(Kept),
+    "hooks": _table_of(Hooks),
+    "permissions": _table_of(Permissions),
+    "rules": _table_of(Rules),
+    "status_file": _table_of(StatusFile),
+    "usage": _table_of(Usage),
+    "check": _table_of(Check),
+    "sandboxed": _table_of(Sandboxed),
 }
 
 
@@ -397,9 +422,9 @@ def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
     """
     tail = _last_lines(screen)
     for rule in engine.screen:
-        matches = list(rule.match.finditer(tail))
-        if matches:
-            return rule, (matches[-1].groupdict().get("question") or "").strip()
+        match = rule.match.last(tail)
+        if match is not None:
+            return rule, (match.groupdict().get("question") or "").strip()
     return None, ""
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-import signal
 
 from fleet import errors
+from fleet.fast import re, signal
 from fleet.model.text.times import SECOND
 from fleet.records import field, record
 from fleet.world.home import paths
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 LIMIT = 5.0
 # What tmux writes at the end of a pane whose process is dead.
-_EPITAPH = re.compile(r"(\A|\n)\s*Pane is dead( \(.*\))?\s*\Z")
+_EPITAPH = r"(\A|\n)\s*Pane is dead( \(.*\))?\s*\Z"
 # How many screens are asked for in one call: tmux takes 16 KB of commands.
 _MOST_SCREENS = 100
 _LOOKS = 100
@@ -272,7 +271,7 @@ class Tmux:
         back = ["-S", "-"] if history else []
         how = "-e" if colours else "-J"
         done = self._ask("capture-pane", "capture-pane", "-p", how, *back, "-t", f"%{pane.number}")
-        return _EPITAPH.sub("", done.out) if done.ok else None
+        return re.sub(_EPITAPH, "", done.out) if done.ok else None
 
     def screens(self, panes: Sequence[Pane]) -> dict[int, str]:
         """Return the text of the screens of panes, by the panes' numbers, with few calls.
@@ -298,7 +297,7 @@ class Tmux:
         for number in numbers:
             words += [";", "capture-pane", "-p", "-J", "-t", f"%{number}", ";", "display-message", "-p", mark]
         parts = self._ask("capture-pane", *words).out.split(f"{mark}\n")
-        return [_EPITAPH.sub("", text) for text in parts[1:-1]] if len(parts) > 1 else None
+        return [re.sub(_EPITAPH, "", text) for text in parts[1:-1]] if len(parts) > 1 else None
 
     def paste(self, pane: Pane, text: str) -> bool:
         """Type a text into a pane as one bracketed paste, then Enter, so that its lines are not submitted one by one.

@@ -6,18 +6,16 @@ that lead to the `id` of the conversation, its `directory`, and the time (ISO 86
 
 from __future__ import annotations
 
-import glob
-import json
 import os
-import re
 
 from fleet.engines.program_files import expand_path, value_at
+from fleet.fast import glob, json, re
 from fleet.model.text.documents.kinds import SOME_WORDS, Key, Kind
 from fleet.model.text.documents.tables import Table
 from fleet.records import record
 
 _LONGEST_LINE = 1_000_000
-_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
+_NAME = r"\w[\w.-]*"
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> 
         if isinstance(where, str) and os.path.realpath(where) == here and begun is not None and since <= begun <= until:
             names.add(value_at(head, kept.id))
     name = names.pop() if len(names) == 1 else None
-    return name if isinstance(name, str) and _NAME.fullmatch(name) else None
+    return name if isinstance(name, str) and re.fullmatch(_NAME, name, re.ASCII) else None
 
 
 def _first_line_as_json(path: str, since: int) -> object:

@@ -7,9 +7,9 @@ exactly this process), `state` (the key of its state) with `states` (what each v
 
 from __future__ import annotations
 
-import json
 import os
 
+from fleet.fast import json
 from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.text.documents.kinds import TEXT, Key, choice
 from fleet.model.text.documents.tables import Table, TableOf

@@ -8,10 +8,10 @@ the usage is unknown.
 
 from __future__ import annotations
 
-import glob
 import os
 
 from fleet.engines.program_files import expand_path
+from fleet.fast import glob
 from fleet.model.text.documents.kinds import FLAG, SOME_WORDS, Key
 from fleet.model.text.documents.tables import Table
 from fleet.records import record

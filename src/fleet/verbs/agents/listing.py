@@ -6,13 +6,12 @@ file, the screen, the process. Each source says since when.
 
 from __future__ import annotations
 
-import signal
-
 from fleet import errors
 from fleet.engines.hooks import states_without_hook
 from fleet.engines.kept import status_file
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
+from fleet.fast import signal
 from fleet.model import names
 from fleet.model.dispatch.steps import is_held_by_daemon, is_pending
 from fleet.model.identity import Identity

@@ -8,12 +8,10 @@ logins.
 
 from __future__ import annotations
 
-import contextlib
-import glob
 import os
-import re
 import sys
 
+from fleet.fast import contextlib, glob, re
 from fleet.world.process.scopes import SLICE, Places, Scopes
 
 TYPE_CHECKING = False
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Programs
 
 _SCOPE = ".scope"
-_OURS = re.compile(r"(?P<parent>.*)/fleet-[0-9a-f]{12}-[0-9a-f]{8}(?P<scope>\.scope)?(/.*)?")
+_OURS = r"(?P<parent>.*)/fleet-[0-9a-f]{12}-[0-9a-f]{8}(?P<scope>\.scope)?(/.*)?"
 # A shell script that leaves the agent's group and then execs the program. $0: the file of the group to join; $1: "must" if
 # the program must not run inside the agent's group.
 _LEAVE = """
@@ -66,7 +64,7 @@ class Cgroups:
         manager = self._manager()
         folders = {self._parent_near(near), f"{manager}/{SLICE}" if manager is not None else None} - {None}
         found = [path for folder in folders for path in glob.glob(f"{folder}/fleet-{self._home_id}-*")]
-        return sorted(path for path in found if _OURS.fullmatch(path))
+        return sorted(path for path in found if re.fullmatch(_OURS, path))
 
     def make(self, path: str) -> None:
         """Create a control group. For a scope do nothing: systemd creates it when the agent joins.
@@ -137,7 +135,7 @@ class Cgroups:
         agent's group.
         """
         group = self._group_of("self")
-        found = _OURS.fullmatch(group) if group else None
+        found = re.fullmatch(_OURS, group) if group else None
         if found is None:
             return list(words)
         if found["scope"]:
@@ -151,7 +149,7 @@ class Cgroups:
         if parent is None:
             return None
         # If an agent started the server, use the group around the agent's: agents' groups are siblings, never nested.
-        found = _OURS.fullmatch(parent)
+        found = re.fullmatch(_OURS, parent)
         parent = found["parent"] if found else parent
         return parent if self._is_usable(parent) else None
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import sys
 
+from fleet.fast import signal
 from fleet.model.identity import Identity
 from fleet.world.clock import Clock
 from fleet.world.process import pid_namespaces, ps, surroundings

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.fast import alarm
+from fleet.fast import signal
 from fleet.model.agents.actors import TOKEN
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.records import record
@@ -295,7 +295,7 @@ def _descriptor(pipe: IO[bytes] | None) -> int:
 
 def _kill_after_limit(child: Child, limit: float) -> str:
     """Kill a program that took too long, and its process group; return what to say of it."""
-    os.killpg(child.pid, alarm.SIGKILL)  # it leads a process group, so this kills what it started, too
+    os.killpg(child.pid, signal.SIGKILL)  # it leads a process group, so this kills what it started, too
     child.wait()
     return f"no answer within {limit:g} s"
 

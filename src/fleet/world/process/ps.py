@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import signal
 import sys
 from time import clock_gettime, sleep
+
+from fleet.fast import contextlib, signal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -433,9 +433,11 @@ def _everyone_of_linux() -> list[Entry]:
     """Return every living process except the kernel's own threads, from /proc."""
     found = []
     for name in os.listdir("/proc"):
-        with contextlib.suppress(Unreadable):
+        try:
             fields = _stat_fields(int(name)) if name.isdigit() else None
-            if fields and fields[0] not in _ENDED and not int(fields[6]) & _KERNEL:
-                parent, session, terminal = int(fields[1]), int(fields[3]), fields[4] != "0"
-                found.append(Entry(int(name), parent, session, terminal, fields[19], fields[0] == _STOPPED))
+        except Unreadable:
+            continue
+        if fields and fields[0] not in _ENDED and not int(fields[6]) & _KERNEL:
+            parent, session, terminal = int(fields[1]), int(fields[3]), fields[4] != "0"
+            found.append(Entry(int(name), parent, session, terminal, fields[19], fields[0] == _STOPPED))
     return found
