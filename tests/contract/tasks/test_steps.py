@@ -6,7 +6,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from contract.tasks.bench import ID, NEW, OLD, P
+from contract.bench import ID, NEW, OLD, P
 
 from fleet.model.dispatch import claim_steps, seat_steps
 from fleet.model.dispatch import steps as dispatches
