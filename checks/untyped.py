@@ -1,5 +1,12 @@
 """Fail when a layer has more places that hide types from the checker than checks/hidden_types.txt has ever recorded.
 
+any         the type Any
+cast        a cast
+ignore      a `type: ignore`
+subscript   an access by a string: x["key"]
+method      the same by a method: x.get("key"), x.pop("key"), x.setdefault("key")
+alias       a use of a name that stands for a type with Any in it, as Json = dict[str, Any]
+
 python checks/untyped.py             count, print the table, compare with the record and with git's history of it
 python checks/untyped.py --record    write the counts into the record, unless one has grown
 
@@ -13,11 +20,18 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SOURCE = Path("src/fleet")
 GENERATED = SOURCE / "store" / "queries"
 RECORD = Path(__file__).with_name("hidden_types.txt")
-KINDS = ("any", "cast", "ignore", "subscript")
+# In the order of the record's columns; new ones come last, so that the record's history can still be read.
+KINDS = ("any", "cast", "ignore", "subscript", "method", "alias")
+# How many kinds the oldest records have.
+_FEWEST = 4
 HEAD = "# The most that each layer may have; `python checks/untyped.py --record` lowers it.\n"
 
 
@@ -26,8 +40,8 @@ def layer(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def kind(node: ast.AST) -> str | None:
-    """Return how a node hides a type from the checker: any, cast, or subscript by a string; None for other nodes."""
+def kind(node: ast.AST, aliases: frozenset[str] = frozenset()) -> str | None:
+    """Return how a node hides a type from the checker, as the kinds are listed above; None for other nodes."""
     match node:
         case ast.Name(id="Any") | ast.Attribute(attr="Any") | ast.Constant(value="Any"):
             return "any"
@@ -35,24 +49,70 @@ def kind(node: ast.AST) -> str | None:
             return "cast"
         case ast.Subscript(slice=ast.Constant(value=str())):
             return "subscript"
+        case ast.Call(func=ast.Attribute(attr="get" | "pop" | "setdefault"), args=[ast.Constant(value=str()), *_]):
+            return "method"
+        case ast.Name(id=name, ctx=ast.Load()) if name in aliases:
+            return "alias"
         case _:
             return None
 
 
-def count_module(text: str) -> Counter[str]:
-    """Return how often each kind occurs in a module."""
-    counts = Counter(filter(None, map(kind, ast.walk(ast.parse(text)))))
+def count_module(text: str, aliases: frozenset[str] = frozenset()) -> Counter[str]:
+    """Return how often each kind occurs in a module, in which these names are aliases."""
+    counts = Counter(found for node in ast.walk(ast.parse(text)) if (found := kind(node, aliases)))
     counts["ignore"] = text.count("# type: ignore")
     return counts
 
 
 def count_layers() -> dict[str, Counter[str]]:
     """Return how often each kind occurs in each layer."""
+    paths = [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != GENERATED]
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    aliases = find_aliases({module_name(path): text for path, text in texts.items()})
     counts: dict[str, Counter[str]] = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        if path.parent != GENERATED:
-            counts.setdefault(layer(path), Counter()).update(count_module(path.read_text(encoding="utf-8")))
+    for path, text in texts.items():
+        counts.setdefault(layer(path), Counter()).update(count_module(text, aliases[module_name(path)]))
     return counts
+
+
+def module_name(path: Path) -> str:
+    """Return the name under which other modules import a file."""
+    return ".".join(("fleet", *path.relative_to(SOURCE).with_suffix("").parts))
+
+
+def find_aliases(texts: dict[str, str]) -> dict[str, frozenset[str]]:
+    """Return the names in each module that stand for a type with Any in it: assigned there, or imported."""
+    trees = {module: ast.parse(text) for module, text in texts.items()}
+    found: dict[str, frozenset[str]] = dict.fromkeys(texts, frozenset())
+    while True:
+        new = {
+            module: frozenset({*_assigned(tree, found[module]), *_imported(tree, found)})
+            for module, tree in trees.items()
+        }
+        if new == found:
+            return found
+        found = new
+
+
+def _assigned(tree: ast.Module, aliases: frozenset[str]) -> Iterator[str]:
+    """Yield the names to which a module assigns a type that has Any, or one of these aliases, in it."""
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() | ast.BinOp() as value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Subscript() | ast.BinOp() as value)
+            ) if any(kind(each, aliases) in {"any", "alias"} for each in ast.walk(value)):
+                yield name
+            case _:
+                pass
+
+
+def _imported(tree: ast.Module, aliases: dict[str, frozenset[str]]) -> Iterator[str]:
+    """Yield the names that a module imports and that are aliases in the module they come from."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            known = aliases.get(node.module or "", frozenset())
+            yield from (each.asname or each.name for each in node.names if each.name in known)
 
 
 def read_record() -> dict[str, Counter[str]]:
@@ -62,24 +122,30 @@ def read_record() -> dict[str, Counter[str]]:
 
 
 def read_row(line: str) -> tuple[str, Counter[str]] | None:
-    """Return the layer and the counts in a line of the record; None for a line without counts."""
+    """Return the layer and the counts in a line of the record, for an old line those of the first kinds; None for a line without counts."""
     name, *numbers = line.split()
-    if len(numbers) != len(KINDS) or not all(map(str.isdecimal, numbers)):
+    if not _FEWEST <= len(numbers) <= len(KINDS) or not all(map(str.isdecimal, numbers)):
         return None
-    return name, Counter(dict(zip(KINDS, map(int, numbers), strict=True)))
+    return name, Counter(dict(zip(KINDS, map(int, numbers), strict=False)))
 
 
 def lowest_ever() -> dict[str, Counter[str]]:
     """Return the lowest counts of each layer in any version of the record in git's history."""
     words = ["git", "log", "-p", "--no-renames", "--format=", "--", RECORD.name]
     log = subprocess.run(words, cwd=RECORD.parent, capture_output=True, text=True, check=False).stdout
-    found: dict[str, Counter[str]] = {}
+    rows: dict[str, list[Counter[str]]] = {}
     for line in log.splitlines():
         if line.startswith("+") and (row := read_row(line[1:] or "#")):
-            name, counts = row
-            least = found.setdefault(name, Counter(counts))
-            found[name] = Counter({kind: min(counts[kind], least[kind]) for kind in KINDS})
-    return found
+            rows.setdefault(row[0], []).append(row[1])
+    return {
+        name: Counter({each: _least(each, known) for each in KINDS if any(each in row for row in known)})
+        for name, known in rows.items()
+    }
+
+
+def _least(kind: str, rows: list[Counter[str]]) -> int:
+    """Return the lowest count of a kind in those rows of the record that have it."""
+    return min(row[kind] for row in rows if kind in row)
 
 
 def table(counts: dict[str, Counter[str]]) -> str:
@@ -95,7 +161,8 @@ def main() -> int:
     """Print the counts and compare them with the record; with --record write them; return the exit code."""
     counts, known = count_layers(), read_record() if RECORD.exists() else {}
     print(table(counts), end="")
-    recorded = {name: known.get(name, Counter()) for name in counts} if known else {}
+    none = Counter(dict.fromkeys(KINDS, 0))
+    recorded = {name: known.get(name, none) for name in counts} if known else {}
     more = [*grown(counts, recorded, "recorded"), *grown(counts, lowest_ever(), "once")]
     print(*more, sep="\n", end="\n" if more else "")
     if more:
@@ -113,7 +180,7 @@ def grown(counts: dict[str, Counter[str]], before: dict[str, Counter[str]], when
     return [
         f"untyped: {name} has {counts[name][kind]} × {kind}, {least[kind]} {when}"
         for name, least in before.items()
-        for kind in KINDS
+        for kind in least
         if name in counts and counts[name][kind] > least[kind]
     ]
 

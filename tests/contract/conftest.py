@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from contract.bench import Bench
 
 from fleet.api.fleet import Fleet
 from fleet.model.agents.actors import Caller
@@ -35,6 +36,13 @@ def fleet(open_fleet) -> Fleet:
     one = open_fleet()
     add_project(one, "p")
     return one
+
+
+@pytest.fixture
+def table(fleet) -> Bench:
+    """A task with a dispatch, and ways to set and to read a state and to try a change: the bench on which tables of steps are walked."""
+    fleet.tasks.add(project="p", title="A", slug="a")
+    return Bench(fleet)
 
 
 @pytest.fixture

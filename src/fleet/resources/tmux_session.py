@@ -53,7 +53,7 @@ class TmuxSession:
         made_on = Identity.parse(claim.data.get("server", ""))
         if listing.server is not None and (made_on is None or listing.server == made_on):
             return "absent"
-        process = Identity.parse(claim.data.get("process", ""))
+        process = _process(claim)
         gone = world.processes.life(made_on) == "dead" and (process is None or world.processes.life(process) == "dead")
         return "absent" if gone else "unknown"
 
@@ -108,9 +108,14 @@ class TmuxSession:
             raise errors.TmuxRefused(what=f"end the pane of {claim.name}", why=f"it is {look}")
 
 
+def _process(claim: Claim) -> Identity | None:
+    """Return the process of the agent; None when it is not known."""
+    return Identity.parse(claim.data.get("process", ""))
+
+
 def _is_respawned(claim: Claim, pane: Pane, world: World) -> bool:
     """Return whether a person has started another program in the pane of a dead agent."""
-    process = Identity.parse(claim.data.get("process", ""))
+    process = _process(claim)
     if process is None or pane.dead or pane.pid == process.pid:
         return False
     return world.processes.life(process) == "dead"

@@ -20,7 +20,7 @@ AGES = (-1, 0, GRACE - 1, GRACE, GRACE + 1)
 def context():
     """A context whose graces are known, and a clock that stands still."""
     return SimpleNamespace(
-        setting=lambda _name, _project=None: "30s",
+        settings=lambda: SimpleNamespace(exit_grace="30s", report_grace="30s"),
         world=SimpleNamespace(clock=SimpleNamespace(now=lambda: NOW), host=SimpleNamespace(machine="m")),
     )
 

@@ -6,7 +6,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from contract.tasks.bench import ID, NEW, OLD, P
+from contract.bench import ID, NEW, OLD, P
 
 from fleet.model.dispatch import claim_steps, seat_steps
 from fleet.model.dispatch import steps as dispatches
@@ -32,7 +32,7 @@ def test_tasks(table):
 
     def agent(resumes):
         order = SimpleNamespace(**P, kind="fix", dispatch=NEW)
-        limits = {"agents": 9, "project_agents": 9}
+        limits = SimpleNamespace(limits_agents=9, limits_project_agents=9)
         wanted = SimpleNamespace(resumes=resumes, predecessor="tester")
         table.tx(lambda tx: dispatch._claim_task(tx, order, "a", limits, wanted))
 
@@ -89,7 +89,7 @@ def test_dispatches_go_pending_in_flight_and_then_end(table):
     table.add_dispatch()
     row = lambda: table.fleet.store.read(lambda rows: q.dispatch_by_id(rows, id=ID))  # noqa: E731
     context = SimpleNamespace(
-        setting=lambda name, _project=None: {"spawn_cooldown": "1m", "review": "none"}.get(name, 3)
+        settings=lambda _project=None: SimpleNamespace(spawn_cooldown="1m", review="none", limits_failed_spawns=3)
     )
 
     def ended(state):

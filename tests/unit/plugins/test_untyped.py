@@ -16,10 +16,32 @@ import untyped
         ("y = x[0]", {}),
         ("x: typing.Any; y: 'Any'; z = typing.cast(int, x)", {"any": 2, "cast": 1}),
         ("from typing import Any", {}),
+        ("y = x.get('a') or x.pop('b', 1) or x.setdefault('c', {})", {"method": 3}),
+        ("y = x.get(name) or x.get(1) or x.pop() or get('a')", {}),
     ],
 )
 def test_each_kind_is_counted(text, expected):
     assert +untyped.count_module(text) == expected
+
+
+ALIASES = {
+    "fleet.a": "Json = dict[str, Any]\nJsons: TypeAlias = list[Json]\nName = dict[str, int]\n",
+    "fleet.b": "from fleet.a import Json as Document, Jsons, Name\nMany = Document | None\n",
+    "fleet.c": "from fleet.b import Many\nfrom elsewhere import Json\n",
+}
+
+
+def test_names_for_types_with_any_are_known_in_each_module_that_has_them():
+    assert untyped.find_aliases(ALIASES) == {
+        "fleet.a": {"Json", "Jsons"},
+        "fleet.b": {"Document", "Jsons", "Many"},
+        "fleet.c": {"Many"},
+    }
+
+
+def test_each_use_of_such_a_name_is_counted():
+    text = "def f(x: Json, y: list[Json], z: Name) -> Json: ..."
+    assert +untyped.count_module(text, frozenset({"Json"})) == {"alias": 3}
 
 
 @pytest.fixture
@@ -40,6 +62,14 @@ def module(monkeypatch, tmp_path):
 
 def git(record, *words: str) -> None:
     subprocess.run(["git", *words], cwd=record.parent, check=True)
+
+
+def begin_history(*records: str) -> None:
+    """Make a history in which the record had these lines, one after the other."""
+    git(untyped.RECORD, "checkout", "-q", "--orphan", "other")
+    for record in records:
+        untyped.RECORD.write_text(f"{record}\n")
+        git(untyped.RECORD, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", record)
 
 
 def count(monkeypatch, *words: str) -> int:
@@ -68,3 +98,45 @@ def test_a_record_that_is_raised_by_hand_fails_by_its_history(module, monkeypatc
     untyped.RECORD.write_text(untyped.table(untyped.count_layers()))
     assert count(monkeypatch) == 1
     assert "untyped: verbs has 2 × subscript, 1 once" in capsys.readouterr().out
+
+
+def test_a_use_of_an_alias_of_another_module_is_counted_by_its_layer(module):
+    (module.parent.parent / "model").mkdir()
+    (module.parent.parent / "model" / "names.py").write_text("Json = dict[str, Any]\n")
+    module.write_text("from fleet.model.names import Json\nx: Json = {}\n")
+    counts = {name: +each for name, each in untyped.count_layers().items()}
+    assert counts == {"model": {"any": 1}, "verbs": {"alias": 1}}
+
+
+def test_an_old_record_holds_for_the_kinds_that_it_has(module, monkeypatch, capsys):
+    begin_history("verbs 0 0 0 1")
+    module.write_text("y = x['key'] or x.get('key')\n")
+    assert count(monkeypatch, "--record") == 0
+    assert untyped.read_record()["verbs"]["method"] == 1
+    module.write_text("y = x['key'] or x['other']\n")
+    assert count(monkeypatch, "--record") == 1
+    assert "untyped: verbs has 2 × subscript, 1 recorded" in capsys.readouterr().out
+
+
+def test_a_new_layer_begins_with_nothing(module, monkeypatch, capsys):
+    (module.parent.parent / "api").mkdir()
+    (module.parent.parent / "api" / "new.py").write_text("y = x.get('key')\n")
+    assert count(monkeypatch, "--record") == 1
+    assert "untyped: api has 1 × method, 0 recorded" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("records", "least"),
+    [
+        (["verbs 0 0 0 1"], 1),
+        (["verbs 0 0 0 0"], 0),
+        (["verbs 0 0 0 1", "verbs 0 0 0 0 0 0"], 0),
+        (["verbs 0 0 0 0", "verbs 0 0 0 1 0 0"], 0),
+    ],
+)
+def test_the_lowest_count_of_all_records_holds_in_old_ones_too(module, monkeypatch, capsys, records, least):
+    begin_history(*records)
+    module.write_text("y = x['key'] + x['other']\n")
+    untyped.RECORD.write_text(untyped.table(untyped.count_layers()))
+    assert count(monkeypatch) == 1
+    assert f"untyped: verbs has 2 × subscript, {least} once" in capsys.readouterr().out

@@ -32,7 +32,7 @@ def main() -> int:
     request = Request(_nobody(), document)
     surroundings.enter(Surroundings(environ=os.environ, directory=surroundings.directory(), pid=document["pid"]))
     try:
-        with Fleet.open(actor=request.caller.get("as")) as fleet:
+        with Fleet.open(actor=request.actor) as fleet:
             answer = perform(fleet, request, _callbacks(request, lines))
     except BaseException as error:  # noqa: BLE001 - whoever asked is told, also of Ctrl-C
         answer = request.failed(error)

@@ -139,16 +139,16 @@ def _check_start(
     """
     project = context.project(wanted.project)
     context.world.files.refuse_blocked(paths.INBOX)
-    settings = context.settings_with_sources(wanted.project)
-    _refuse_untrusted(settings, wanted)
+    sources = context.settings_with_sources(wanted.project)
+    _refuse_untrusted(sources, wanted)
     choice = _choose_engine(context, wanted, task)
     engine = choice.engine
     passed = environment.environment_of_agent(context, engine, ticks=ticks)
     if lacking := inheritance.lacking(passed, engine.require):
         raise errors.VariablesMissing(engine=engine.name, names=", ".join(lacking))
     readiness.program_of(engine, wanted.command, passed)
-    autonomy = wanted.autonomy or settings["autonomy"].value
-    if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:
+    autonomy = wanted.autonomy or context.settings(wanted.project).autonomy
+    if engine.autonomy and autonomy is None and sources["autonomy"].untrusted:
         raise errors.NotTrusted(project=wanted.project, settings="autonomy")
     enclosed = sandbox.plan_sandbox(context, engine)
     readiness.check(engine, autonomy=autonomy, repository=project.path, env=passed, sandboxed=enclosed is not None)
@@ -205,10 +205,9 @@ def _engine_choices(context: Context, wanted: Wanted, task: WholeTask | None) ->
 
     Raises BadInput when there are none, NotTrusted when the setting that names one is not trusted.
     """
-    setting = context.settings_with_sources(wanted.project)["engine"]
     name = wanted.engine or (task and task.engine)
-    choices = (name,) if name else engine_choices(setting.value)
-    if not choices and setting.untrusted:
+    choices = (name,) if name else engine_choices(context.settings(wanted.project).engine)
+    if not choices and context.settings_with_sources(wanted.project)["engine"].untrusted:
         raise errors.NotTrusted(project=wanted.project, settings="engine")
     if not choices:
         raise errors.BadInput(

@@ -109,7 +109,7 @@ class Children:
         Raise FleetError, with the end of its error output, when it ends without an answer.
         """
         asked = {"id": request.id, "method": request.method, "args": request.args, "key": request.key,
-                 "caller": {"as": request.caller.get("as"), "dispatch": request.dispatch}, "pid": request.connection.pid}  # fmt: skip
+                 "caller": {"as": request.actor, "dispatch": request.dispatch}, "pid": request.connection.pid}  # fmt: skip
         assert child.stdin is not None  # noqa: S101 - pipes were asked for
         assert child.stdout is not None  # noqa: S101
         assert child.stderr is not None  # noqa: S101

@@ -55,6 +55,11 @@ class Request:
         self.caller: Json = document.get("caller") or {}
 
     @property
+    def actor(self) -> str | None:
+        """The name that the asker gave with --as; None without one."""
+        return self.caller.get("as")
+
+    @property
     def dispatch(self) -> str | None:
         """The dispatch that the request speaks for; None for a person."""
         return self.caller.get("dispatch")
@@ -66,9 +71,8 @@ class Request:
         FLEET_DISPATCH_ID is the dispatch that the request names, if any.
         """
         environ = self._environ()
-        dispatch = self.caller.get("dispatch")
-        if dispatch:
-            environ["FLEET_DISPATCH_ID"] = dispatch
+        if self.dispatch:
+            environ["FLEET_DISPATCH_ID"] = self.dispatch
         return Surroundings(
             environ=environ,
             directory=None if self.connection.is_for_agents else self.caller.get("directory"),

@@ -163,7 +163,7 @@ class Server:
         else:
             is_quick = way == "quick"
             opened = self._household.open_again if is_quick else self._household.open
-            self._do(request, lambda: perform(opened(request.caller.get("as")), request), is_quick=is_quick)
+            self._do(request, lambda: perform(opened(request.actor), request), is_quick=is_quick)
 
     def _run_command(self, request: Request, words: list[str]) -> dict[str, object]:
         """Run a command line of fleet in this process. The answer has its exit code and what it printed."""

@@ -144,7 +144,7 @@ def _reset_warm_tree(context: Context, order: Order, warm: Warm) -> bool:
     lock = context.world.effect_lock(warm.claim.id)
     handle = _take_effect_lock(lock, warm.claim)
     try:
-        return reset(context.world, warm.claim.name, order.base or "", keep=warm.kept, lock=handle)
+        return reset(context.world, warm.claim.name, order.base or "", keep=[*warm.copied, *warm.made], lock=handle)
     finally:
         lock.give()
 

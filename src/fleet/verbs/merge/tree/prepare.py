@@ -89,11 +89,10 @@ def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation
     copied = list(wanted.copies)
     _sync_copies(context, warm, wanted, tracked)
     needed = _fingerprint(context, order, wanted, tracked)
-    if warm.prepared == needed and warm.claim.data.get("copied") == copied:
+    if warm.prepared == needed and warm.copied == copied:
         return warm
     # Record it as not prepared first, so that a setup that is killed is repeated.
-    before = list(warm.claim.data.get("made", []))
-    warm = note_preparation(context, warm, prepared="", copied=copied, made=before)
+    warm = note_preparation(context, warm, prepared="", copied=copied, made=warm.made)
     _run_setup(context, order, wanted, commit)
     made = [name for name in untracked(context.world, wanted.path) if name not in wanted.copies]
     return note_preparation(context, warm, prepared=needed, copied=copied, made=made)
@@ -103,7 +102,7 @@ def _sync_copies(context: Context, warm: Warm, wanted: Preparation, tracked: Map
     """Copy again into the warm tree the files that differ from the user's checkout; remove copies that it no longer has."""
     differ = [name for name in wanted.copies if not is_copy(f"{wanted.repository}/{name}", f"{wanted.path}/{name}")]
     copy_files(context.world, wanted.repository, wanted.path, differ)
-    for name in set(warm.claim.data.get("copied", ())) - set(wanted.copies) - set(tracked):
+    for name in set(warm.copied) - set(wanted.copies) - set(tracked):
         path = f"{wanted.path}/{name}"
         if os.path.lexists(path) and is_place_for_file(wanted.path, name):
             context.world.funnel.through("remove copy", lambda: os.unlink(path))  # noqa: B023 - called at once

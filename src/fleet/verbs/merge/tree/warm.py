@@ -40,9 +40,14 @@ class Warm:
         return str(self.claim.data.get("prepared", ""))
 
     @property
-    def kept(self) -> list[str]:
-        """The files copied into the merge tree, and those that its setup command made and git does not ignore."""
-        return [*self.claim.data.get("copied", []), *self.claim.data.get("made", [])]
+    def copied(self) -> list[str]:
+        """The files copied into the merge tree."""
+        return list(self.claim.data.get("copied", []))
+
+    @property
+    def made(self) -> list[str]:
+        """The files that the setup command made in the merge tree and git does not ignore."""
+        return list(self.claim.data.get("made", []))
 
 
 def take_warm_tree(context: Context, order: Order) -> Warm | None:

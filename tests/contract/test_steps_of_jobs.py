@@ -1,4 +1,4 @@
-"""Every state and every event of items, jobs and their phases, driven through the code on a store, as in test_steps.py."""
+"""Every state and every event of items, jobs and their phases, driven through the code on a store, as in tasks/test_steps.py."""
 
 from types import SimpleNamespace
 
