@@ -83,13 +83,20 @@ class Actor:
 
     @classmethod
     def open(
-        cls, home: str | None = None, *, actor: str | None = None, make: bool = True, asks_daemon: bool = True
+        cls,
+        home: str | None = None,
+        *,
+        actor: str | None = None,
+        make: bool = True,
+        asks_daemon: bool = True,
+        needs_store: bool = True,
     ) -> Self:
         """Open a home (None: the one that the environment names) for an actor (None: the agent or person of the environment).
 
         With `make`, a missing home is created, but only for a person.
 
-        Without `asks_daemon`, this process makes its changes itself, even where a daemon runs.
+        Without `asks_daemon`, this process makes its changes itself, even where a daemon runs. Without `needs_store`, a home
+        that was used before is opened even if its store cannot be; then each use of the store raises why.
         """
         if cls.opener is not None:
             found: Self = cls.opener.open(actor)
@@ -105,7 +112,12 @@ class Actor:
         where = ready_home(path, funnel, make=make and dispatch is None)
         known = home_record.read(where)
         old = known is None and _is_in_use(where)
-        store = open_store(where, funnel, had=known.database if known else "")
+        try:
+            store = open_store(where, funnel, had=known.database if known else "")
+        except errors.StoreError as error:
+            if needs_store or known is None:
+                raise
+            store = _unusable_store(error, funnel, known.database)
         opened = cls(home=where, store=store, actor=name, dispatch=dispatch, funnel=funnel)
         if known is None or known.database != store.kind:
             known = _remember(where, funnel, store.kind, is_old=old)
@@ -309,6 +321,13 @@ def _door(home: str) -> Door | None:
     from fleet.api.remote.door import Door
 
     return Door.of(home)
+
+
+def _unusable_store(why: errors.StoreError, funnel: Funnel, kind: str) -> Store:
+    """Return a store that raises this error at every use."""
+    from fleet.api.remote.unusable import UnusableStore
+
+    return UnusableStore(funnel, why, kind=kind)
 
 
 def _is_in_use(home: str) -> bool:

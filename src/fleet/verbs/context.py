@@ -192,6 +192,17 @@ class Context(Request):
         world.know_repositories(frozenset(row.path for row in self.projects().values()))
 
 
+class StorelessContext(Context):
+    """A request while the store cannot be read: no repository is known, so git is run in none."""
+
+    __slots__ = ()
+
+    def __init__(self, *, home: str, by: Committer, world: World) -> None:
+        Request.__init__(self, home=home, by=by)
+        self.world = world
+        world.know_repositories(frozenset())
+
+
 class RowsOnly(Context):
     """A request that changes rows only, and may therefore commit in a home that was moved."""
 

@@ -1,22 +1,30 @@
-"""What happens around a running daemon: the disk fills, the database server breaks its connections, others write beside it."""
+"""What happens around a running daemon: the disk fills, the database server goes away, others write beside it."""
 
 import resource
 import subprocess
 import sys
+import time
+from threading import Event
+from types import SimpleNamespace
 
 import psycopg
 import pytest
 from cli.commandline import FLEET
+from staging.daemon import RunningDaemon
 
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.store.registry import open_store
+from fleet.surfaces.daemon.serving import changes
 from fleet.surfaces.daemon.writer import Waiting, Writer
+from fleet.testing.crash.scenarios import until
 from fleet.testing.postgres import ThrowawayPostgres
 from fleet.verbs.projects.register import register
 from fleet.world.funnel import Funnel
+
+AWAY = "does not answer"
 
 
 def log_of(command_line, slug="a"):
@@ -150,3 +158,121 @@ def test_a_server_that_went_away_before_the_commit_has_changed_nothing(writer, s
     writer.start()
     writer.stop()
     assert isinstance(outcomes["k1"], errors.StoreUnreachable)
+
+
+# away for longer -----------------------------------------------------------------------------------------------------
+@pytest.fixture
+def on_server(program, home, server):
+    """The program at a home on that server, with a task; a daemon that the test leaves is ended."""
+    home.mkdir(mode=0o700)
+    (home / "config.toml").write_text(f'store = "{server.url()}"\n')
+    program("init").ok()
+    program("task", "add", "A", "--slug", "a").ok()
+    yield program
+    program("daemon", "stop")
+
+
+def store_finding(fleet) -> dict:
+    """What doctor says about the store; it finds the daemon too."""
+    findings = {each["about"]: each for each in fleet("doctor", "--json").json}
+    assert findings["daemon"]["says"].startswith("runs as process")
+    return findings["store"]
+
+
+@pytest.mark.req("IPC-4", "OBS-6")
+@pytest.mark.slow("a server of its own, and a dozen commands")
+def test_while_the_database_is_away_the_daemon_says_so_and_it_goes_on_when_it_is_back(on_server, home, server):
+    fleet = on_server
+    pid = fleet("daemon", "start", "--json").ok().json["pid"]
+    daemon = RunningDaemon(home)
+    server.end()
+
+    told = fleet("daemon", "status", "--json").ok().json
+    assert (told["pid"], told["running"], told["unheld"]) == (pid, True, [])
+    assert AWAY in told["store_error"]
+    assert AWAY in fleet("daemon", "status").ok().out
+    assert AWAY in daemon.call("daemon.status")["store_error"]
+    for metrics in (daemon.call("daemon.metrics"), fleet("status", "--metrics").ok().out):
+        assert "fleet_store_up 0" in metrics
+        assert "fleet_daemon_requests_total" in metrics
+        assert "fleet_tasks" not in metrics
+    found = store_finding(fleet)
+    assert (found["ok"], AWAY in found["says"]) == (False, True)
+    fleet("task", "log", "a", "lost").refused(1, AWAY)
+
+    again = fleet("daemon", "restart").ok().out
+    assert AWAY in again
+    assert f"process {pid})" not in again
+    stopped = fleet("daemon", "stop").ok().out
+    assert "has ended" in stopped
+    assert AWAY in stopped
+    assert AWAY in fleet("daemon", "status").ok().out
+    started = fleet("daemon", "start", "--json").ok().json
+    assert (started["running"], AWAY in started["store_error"]) == (True, True)
+
+    server.begin_again()
+    until(lambda: daemon.call("daemon.status")["store_error"] is None)
+    assert store_finding(fleet)["ok"] is True
+    assert "fleet_store_up 1" in daemon.call("daemon.metrics")
+    fleet("task", "log", "a", "back").ok()
+    assert [each["message"] for each in fleet("task", "show", "a", "--json").ok().json["log"]] == ["back"]
+    assert fleet("daemon", "status", "--json").ok().json["pid"] == started["pid"]
+
+
+class Home:
+    """A home whose store is away, and which counts how often it was looked for."""
+
+    def __init__(self) -> None:
+        self.is_away = True
+        self.looks = 0
+        # A store that is cut off answers nothing until this is set.
+        self.answers = Event()
+        self.answers.set()
+
+    def open(self):
+        self.looks += 1
+        self.answers.wait(60)
+        if self.is_away:
+            raise errors.StoreUnreachable(url="postgresql", why=f"no answer to look {self.looks}")
+        return SimpleNamespace(store=SimpleNamespace(read=lambda _query: 0))
+
+    def forget(self, _error) -> None:
+        """Close nothing."""
+
+    def leave(self) -> None:
+        """Close nothing."""
+
+
+@pytest.fixture
+def looking(monkeypatch):
+    """The part of the daemon that looks for changes, on such a home; it looks often."""
+    monkeypatch.setattr(changes, "_LOOK", 0.001)
+    monkeypatch.setattr(changes, "_APART", 0.001)
+    monkeypatch.setattr(changes, "PATIENCE", 0.01)
+    home, logged = Home(), []
+    part = changes.Changes(home, send=print, tell=print, log=lambda event, **_why: logged.append(event))
+    yield part, home, logged
+    home.answers.set()
+    part.stop(time.monotonic() + 60)
+
+
+@pytest.mark.req("IPC-4")
+def test_a_store_that_is_away_is_logged_once_and_once_when_it_is_back(looking):
+    part, home, logged = looking
+    part.start()
+    until(lambda: home.looks > 5)
+    assert logged == ["cannot read what changed"]
+    assert "no answer to look" in part.store_error()
+    home.is_away = False
+    until(lambda: part.store_error() is None)
+    assert logged == ["cannot read what changed", "reads what changed again"]
+
+
+@pytest.mark.req("IPC-4")
+def test_a_store_that_never_answers_does_not_keep_the_status_waiting(looking):
+    part, home, _logged = looking
+    home.answers.clear()
+    part.start()
+    assert part.store_error() == "the store has not answered for 0.01 s"
+    home.answers.set()
+    until(lambda: "no answer to look" in (part.store_error() or ""))

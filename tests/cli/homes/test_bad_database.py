@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = [["task", "log", "a", "hi"], ["task", "list"], ["doctor"]]
+COMMANDS = [["task", "log", "a", "hi"], ["task", "list"]]
+
+
+def assert_doctor_names(program, *words: str) -> None:
+    """The doctor makes its other checks all the same, and its finding about the store has these words."""
+    answer = program("doctor")
+    (finding,) = [line for line in answer.out.splitlines() if line.startswith("✗ store:")]
+    assert (answer.code, answer.err) == (1, "")
+    assert "✓ git" in answer.out
+    assert all(word in finding for word in words), finding
 
 
 @pytest.fixture
@@ -70,13 +79,15 @@ def test_a_file_that_is_no_database_of_ours_is_explained_and_left_as_it_is(kind,
     for words in COMMANDS:
         program(*words).refused(1, str(database), *told)
         assert database.read_bytes() == before
+    assert_doctor_names(program, str(database), *told)
+    assert database.read_bytes() == before
 
 
 @pytest.mark.req("STORE-15")
 @pytest.mark.parametrize("damage", [one_page_short, scribbled])
 def test_damage_inside_is_found_at_the_latest_when_it_is_read_and_never_a_traceback(damage, database, program):
     damage(database)
-    seen = [program(*words) for words in COMMANDS]
+    seen = [program(*words) for words in [*COMMANDS, ["doctor"]]]
     assert all("Traceback" not in answer.err for answer in seen)
     assert any(answer.code == 1 and str(database) in answer.err for answer in seen)
     for answer in seen:
@@ -89,6 +100,7 @@ def test_a_directory_in_its_place_is_explained(database, program):
     database.mkdir()
     for words in COMMANDS:
         program(*words).refused(1, str(database))
+    assert_doctor_names(program, str(database))
     assert database.is_dir()
 
 

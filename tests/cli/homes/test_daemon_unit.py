@@ -268,12 +268,12 @@ def test_on_macos_a_daemon_is_started_by_its_launchd_agent(system, home, monkeyp
     with Fleet.open(str(home)) as fleet:
         unit = fleet.homes.install_daemon(start=False)
         assert not any("bootstrap" in line for line in system.asked())
-        assert start_by_unit(fleet.context)
+        assert start_by_unit(fleet.world)
         assert f"bootstrap gui/{os.getuid()} {unit.path}" in system.asked()
-        assert not is_run_by_unit(fleet.context)
+        assert not is_run_by_unit(fleet.world)
         program = system.root / "bin/launchctl"
         program.write_text('#!/bin/sh\necho "  state = running"\n')
-        assert is_run_by_unit(fleet.context)
+        assert is_run_by_unit(fleet.world)
 
 
 def test_a_unit_names_the_program_by_its_absolute_path(tmp_path):

@@ -12,8 +12,11 @@ from cli.commandline import FLEET
 def test_a_deleted_database_is_not_no_projects_yet(fleet):
     fleet.add("a")
     os.rename(fleet.home / "fleet.db", fleet.home / "kept.db")
-    for words in (["status"], ["task", "list"], ["add", "b"], ["doctor"], ["clean", "--yes"]):
-        fleet(*words).refused(1, str(fleet.home), "fleet.db is not there", "restore-a-backup.md", "new-database")
+    told = (str(fleet.home), "fleet.db is not there", "restore-a-backup.md", "new-database")
+    for words in (["status"], ["task", "list"], ["add", "b"], ["clean", "--yes"]):
+        fleet(*words).refused(1, *told)
+    found = {each["about"]: each for each in fleet("doctor", "--json").json}["store"]
+    assert all(word in f"{found['says']} {found['advice']}" for word in told)
     assert not (fleet.home / "fleet.db").exists()
     os.rename(fleet.home / "kept.db", fleet.home / "fleet.db")
     assert [each["slug"] for each in fleet.ask("task", "list")] == ["a"]

@@ -17,11 +17,11 @@ def test_doctor_looks_at_tools_home_disk_store_and_projects(fleet):
         "tmux",
         "home",
         "disk",
-        "store",
         "daemon",
-        "hooks",
-        "notifications",
         "agents",
+        "hooks",
+        "store",
+        "notifications",
         "project web",
     ]
     assert list(found) == expected

@@ -7,7 +7,7 @@ from fleet.model.results.home import DaemonFigures
 from fleet.model.text.open_metrics import Family, Sample, text
 from fleet.testing.simulated.scene import PROJECT
 
-DAEMON = DaemonFigures(uptime=12.5, requests=7, errors=1, batches=3, batched=6, largest_batch=4, clients=2, duty_failures={"sweep": 5})  # fmt: skip
+DAEMON = DaemonFigures(uptime=12.5, requests=7, errors=1, batches=3, batched=6, largest_batch=4, clients=2, duty_failures={"sweep": 5}, is_store_up=True)  # fmt: skip
 
 
 def parsed(given: str) -> dict[tuple[str, frozenset], float]:

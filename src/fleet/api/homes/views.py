@@ -5,14 +5,16 @@ Each method imports one verb, because people call them often.
 
 from __future__ import annotations
 
+from fleet import errors
 from fleet.api.actor import Part
+from fleet.verbs.context import StorelessContext
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet import errors
     from fleet.api.views.changes import Changes
     from fleet.model.results.home import DaemonFigures, Finding
     from fleet.model.results.views import Overview, Recap, Snapshot, Span
+    from fleet.verbs.context import Context
     from fleet.verbs.views.overview import ProjectsOverview
 
 
@@ -39,12 +41,17 @@ class Views(Part):
         return status.status(self._by.view, project, most=most)
 
     def metrics(self, daemon: DaemonFigures | None = None) -> str:
-        """Return the figures of the home as OpenMetrics text, with those of the daemon when they are given."""
+        """Return the figures of the home as OpenMetrics text, with those of the daemon when they are given.
+
+        The home's own are left out while the store cannot be read; `fleet_store_up` is 0 then.
+        """
         from fleet.model import VERSION
         from fleet.model.text import open_metrics
         from fleet.verbs.homes import metrics
 
-        return open_metrics.text(metrics.families(metrics.snapshot(self._by.view), version=VERSION, daemon=daemon))
+        is_up = daemon is None or daemon.is_store_up
+        found = metrics.snapshot_or_none(lambda: self._by.view) if is_up else None
+        return open_metrics.text(metrics.families(found, version=VERSION, daemon=daemon))
 
     def snapshot(self) -> Snapshot:
         """Return what the TUI draws: the status page, the agents, and a row for each task, problems first."""
@@ -94,4 +101,11 @@ class Views(Part):
         """Check tools, permissions, disk space, the store and the projects. Returns the findings."""
         from fleet.verbs.views import doctor
 
-        return list(doctor.examine(self._by.view))
+        return list(doctor.examine(self._view_of_doctor()))
+
+    def _view_of_doctor(self) -> Context:
+        """Return a request that reads; one without the store when that cannot be read, which the doctor then says."""
+        try:
+            return self._by.view
+        except errors.StoreError:
+            return StorelessContext(home=self._by.home, by=self._by.committer, world=self._by.world)

@@ -12,45 +12,23 @@ from fleet import errors
 from fleet.api.fleet import PARTS, Fleet, part_class
 from fleet.api.remote.door import LONGEST_LINE_OF_AGENTS, Door, DoorClosed
 from fleet.api.remote.parts import arguments, caller_of, through
+from fleet.api.remote.unusable import UnusableStore
 from fleet.model.agents.actors import DOOR
 from fleet.model.agents.roles import ACTS
-from fleet.store.transaction import Store
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
 from fleet.world.home.location import home_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
 
     from fleet.api.actor import Part
     from fleet.api.remote.wire import Json
-    from fleet.model.agents.actors import Caller
     from fleet.model.names import DispatchId
-    from fleet.store.transaction import Rows, Tx
-
-    T = TypeVar("T")
 
 # Seconds to wait for a daemon that is being restarted.
 _PATIENCE = 10.0
 _LOOK_AGAIN = 0.25
-
-
-class NoStore(Store):
-    """The store of an agent that has only the daemon's socket: every use raises NoDoor."""
-
-    kind = "none"
-
-    def read(self, query: Callable[[Rows], T]) -> T:
-        """Raise NoDoor: only the daemon reads the store."""
-        raise _no_door(f"{query!r} needs the home")
-
-    def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:  # noqa: ARG002
-        """Raise NoDoor: only the daemon writes to the store."""
-        raise _no_door(f"{why!r} needs the home")
-
-    def close(self) -> None:
-        """Do nothing: there is no store to close."""
 
 
 class AskedPart:
@@ -74,7 +52,8 @@ class FleetByDoor(Fleet):
     def of(cls, actor: str, dispatch: DispatchId | None) -> FleetByDoor:
         """Return the Fleet of this agent, for the home that the environment names. Connects when it is first used."""
         funnel = Funnel()
-        return cls(home=home_path(), store=NoStore(funnel), actor=actor, dispatch=dispatch, funnel=funnel)
+        store = UnusableStore(funnel, _no_door("the store is in the home, which only the daemon opens"))
+        return cls(home=home_path(), store=store, actor=actor, dispatch=dispatch, funnel=funnel)
 
     def close(self) -> None:
         """Close the connection to the daemon."""

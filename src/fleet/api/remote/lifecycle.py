@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.remote import wire
 from fleet.api.remote.door import Door, DoorClosed
+from fleet.api.remote.unusable import UnusableStore
 from fleet.model.results.home import DaemonFigures, DaemonStatus, not_running
 from fleet.model.text.times import SECOND, since_epoch
 from fleet.store import queries as q
@@ -61,11 +62,16 @@ def _absent(by: Actor) -> DaemonStatus:
     """Return the status of a home that has no daemon, or whose daemon does not answer.
 
     The status names the process of a daemon that does not answer. Only for a person it lists the projects whose
-    coordinator needs a daemon.
+    coordinator needs a daemon, or says why the store, which knows them, cannot be used.
     """
-    unheld = sorted(unheld_seats(by.view)) if by.speaker is None else []
-    silent = why_silent(by)
-    return not_running(by.home).replaced(unheld=unheld, pid=silent.facts.get("pid") if silent else None)
+    unheld, why, silent = [], None, why_silent(by)
+    try:
+        unheld = sorted(unheld_seats(by.view)) if by.speaker is None else []
+    except errors.StoreError as error:
+        why = str(error)
+    return not_running(by.home).replaced(
+        unheld=unheld, store_error=why, pid=silent.facts.get("pid") if silent else None
+    )
 
 
 def why_silent(by: Actor) -> errors.DaemonSilent | None:
@@ -95,6 +101,7 @@ def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
         largest_batch=found.largest,
         clients=found.clients,
         duty_failures={duty.name: duty.failures for duty in found.duties},
+        is_store_up=found.store_error is None,
     )
 
 
@@ -102,7 +109,7 @@ def start(by: Actor) -> DaemonStatus:
     """Start the daemon of a home unless one runs, and wait until it answers. Returns its status.
 
     Raise NotAllowed for an agent, DaemonSilent when a daemon runs but does not answer, HomeMoved or HomeCopied when the
-    home was moved or copied.
+    home was moved or copied, StoreError when its store cannot be used.
     """
     found = _answered(by)
     if found is not None:
@@ -110,10 +117,11 @@ def start(by: Actor) -> DaemonStatus:
     by.may("daemon.start")
     if by.moved is not None:
         raise by.moved
+    refuse_unusable_store(by)
     if silent := why_silent(by):
         raise silent
     before = daemon_log.newest(by.home, _NEWEST)
-    if not start_by_unit(by.context):
+    if not start_by_unit(by.world):
         by.world.start_fleet("daemon", "run", "--detached", more=ONE_ARENA)
     until = by.clock.ticks() + _START
     while (found := _answered(by)) is None:
@@ -122,6 +130,12 @@ def start(by: Actor) -> DaemonStatus:
             raise errors.FleetError(what=f"the daemon did not start within {_START:g} s; `fleet daemon logs` says why")
         by.clock.wait(_LOOK)
     return _seated(by, found)
+
+
+def refuse_unusable_store(by: Actor) -> None:
+    """Raise why the store cannot be used, unless a database server does not answer: a daemon waits for that."""
+    if isinstance(by.store, UnusableStore) and not isinstance(by.store.why, errors.StoreUnreachable):
+        raise by.store.why
 
 
 def _refuse_failed_start(by: Actor, before: list[dict[str, object]]) -> None:
@@ -194,7 +208,8 @@ def stop(by: Actor) -> DaemonStatus:
         if by.clock.ticks() > until:
             raise errors.FleetError(what=f"the daemon ({gate.holder()}) is still ending after {_END:g} s")
         by.clock.wait(_LOOK)
-    return found.replaced(running=False, unheld=_absent(by).unheld)
+    after = _absent(by)
+    return found.replaced(running=False, unheld=after.unheld, store_error=after.store_error)
 
 
 def restart(by: Actor) -> DaemonStatus:
@@ -215,7 +230,7 @@ def other_than_unit(by: Actor) -> int | None:
         if silent := why_silent(by):
             raise silent
         return None
-    return None if is_run_by_unit(by.context) else found.pid
+    return None if is_run_by_unit(by.world) else found.pid
 
 
 def stop_if_unneeded(by: Actor) -> bool | None:

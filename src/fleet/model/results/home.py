@@ -217,6 +217,7 @@ class DaemonFigures(Value):
     largest_batch: int
     clients: int
     duty_failures: dict[str, int]  # by the duty's name
+    is_store_up: bool
 
 
 class DutyStatus(Value):
@@ -241,6 +242,7 @@ class DaemonStatus(Value):
     fleet: str | None  # its version
     since: Time | None
     store: str | None
+    store_error: str | None  # why the store cannot be used now; then nobody knows what is `unheld`
     clients: int
     requests: int  # since it started
     errors: int  # how many of them were refused or failed
@@ -258,7 +260,7 @@ class DaemonStatus(Value):
 def not_running(home: str) -> DaemonStatus:
     """Return the status of a home that no daemon serves."""
     return DaemonStatus(
-        running=False, home=home, pid=None, fleet=None, since=None, store=None, clients=0, requests=0, errors=0, commits=0,
-        batched=0,
+        running=False, home=home, pid=None, fleet=None, since=None, store=None, store_error=None, clients=0, requests=0,
+        errors=0, commits=0, batched=0,
         largest=0, lost=0, at_work=0, children=0, subscribers=0, duties=[], unheld=[],
     )  # fmt: skip

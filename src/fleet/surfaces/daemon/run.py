@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.remote.door import DIRECT
-from fleet.api.remote.lifecycle import FAILED
+from fleet.api.remote.lifecycle import FAILED, refuse_unusable_store
 from fleet.surfaces.daemon.duties.duties import Duties
 from fleet.surfaces.daemon.household import Household
 from fleet.surfaces.daemon.serving.server import DRAIN, Server
@@ -42,16 +42,18 @@ ENDING = 25.0
 def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
     """Serve the home that the environment names until a signal or a request ends the daemon.
 
-    Raise DaemonRuns when another daemon serves the home, Refused for an agent, StoreReplaced when the database was
-    replaced. `commands` makes what performs command lines, `log` writes the daemon's log.
+    A database server that does not answer is waited for. Raise DaemonRuns when another daemon serves the home, Refused for
+    an agent, StoreReplaced when the database was replaced, another StoreError when the store cannot be used. `commands`
+    makes what performs command lines, `log` writes the daemon's log.
     """
     os.environ[DIRECT] = os.environ[UNATTENDED] = "1"
     os.environ.pop("MALLOC_ARENA_MAX", None)  # it counts from the start of a process, and is not meant for agents
-    with Fleet.open() as fleet:
+    with Fleet.open(needs_store=False) as fleet:
         if fleet.speaker is not None:
             raise errors.Refused(what="only a person starts the daemon, and this is an agent")
         if fleet.moved is not None:
             raise fleet.moved
+        refuse_unusable_store(fleet)
         gate = _taken_gate(fleet)
         household = Household(fleet.home, fleet.world.record, Funnel())
     _allow_many_files()

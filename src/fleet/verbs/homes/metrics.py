@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.model.agents.budgets import SETTING_OF
 from fleet.model.results.home import AgentCount, Metrics, ProjectMetrics
 from fleet.model.tasks.steps import STATUSES
@@ -17,7 +18,7 @@ from fleet.verbs.views.at_work import agents_at_work
 from fleet.verbs.views.overview import overview
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fleet.model.results.agents import AgentView
     from fleet.model.results.home import DaemonFigures
@@ -44,6 +45,14 @@ def snapshot(context: Context) -> Metrics:
     settings = context.settings_with_sources()
     limits = {name: settings[name].value for name in ("limits.agents", "limits.project_agents", *SETTING_OF.values())}
     return context.store.read(lambda rows: _read_metrics(rows, agents, limits, now))
+
+
+def snapshot_or_none(view: Callable[[], Context]) -> Metrics | None:
+    """Return the figures of the home as they are now; None when the store cannot be read. `view` opens a request."""
+    try:
+        return snapshot(view())
+    except errors.StoreError:
+        return None
 
 
 def _read_metrics(rows: Rows, agents: list[AgentView], limits: dict[str, float | None], now: int) -> Metrics:
@@ -88,9 +97,18 @@ def _agent_counts(agents: list[AgentView]) -> list[AgentCount]:
 
 
 # as OpenMetrics -------------------------------------------------------------------------------------------------------
-def families(figures: Metrics, *, version: str, daemon: DaemonFigures | None = None) -> Iterator[Family]:
+def families(figures: Metrics | None, *, version: str, daemon: DaemonFigures | None = None) -> Iterator[Family]:
     """Yield the figures as metrics (in OpenMetrics: families); those of the daemon too, if they are given."""
     yield _family("fleet", "info", "The version of fleet.", [Sample(value=1, labels={"version": version})])
+    yield _plain("fleet_store_up", "gauge", "Whether the store can be read: 1 or 0.", figures is not None)
+    if figures is not None:
+        yield from _home_families(figures)
+    if daemon is not None:
+        yield from _daemon_families(daemon)
+
+
+def _home_families(figures: Metrics) -> Iterator[Family]:
+    """Yield the figures of the home as OpenMetrics families."""
     yield from _project_families(figures.projects)
     yield _family("fleet_agents", "gauge", "Agents at work, by their state.", map(_agent_sample, figures.agents))
     yield _plain("fleet_operations", "counter", "Committed changes: the newest sequence number.", figures.operations)
@@ -99,8 +117,6 @@ def families(figures: Metrics, *, version: str, daemon: DaemonFigures | None = N
     yield _family("fleet_engine_held", "gauge", "Engines that a limit or a login holds back.", held)
     limits = [Sample(value=value, labels={"limit": name}) for name, value in figures.limits.items()]
     yield _family("fleet_limit", "gauge", "The limits of the settings; those of costs in dollars.", limits)
-    if daemon is not None:
-        yield from _daemon_families(daemon)
 
 
 def _project_families(projects: list[ProjectMetrics]) -> Iterator[Family]:

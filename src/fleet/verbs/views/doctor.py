@@ -40,20 +40,32 @@ _FOLDERS = (
 
 
 def examine(context: Context) -> Iterator[Finding]:
-    """Yield one finding for each check of tools, permissions, disk, store, hooks and projects."""
-    store, machine, home = context.store, context.world.machine, context.home
+    """Yield one finding for each check of tools, permissions, disk, store, hooks and projects.
+
+    When the store cannot be read, one finding says why, and those that need it are left out.
+    """
+    machine, home = context.world.machine, context.home
     yield _check_version("python", machine.python(), _PYTHON, "install a newer Python")
     yield _check_version("git", machine.version("git", "--version"), _GIT, "install git with your package manager")
     yield _check_version("tmux", machine.version("tmux", "-V"), _TMUX, "install tmux with your package manager")
     yield _check_privacy(machine, home)
     yield from _check_folders(context)
     yield _check_space(machine, home)
-    yield _check_counts(store)
     yield _check_daemon(context)
     yield from _check_keys(context)
-    yield _check_hooks(store, home)
-    yield _check_notifications(context)
     yield _check_sandbox(context)
+    try:
+        yield from _check_with_store(context)
+    except errors.StoreError as error:
+        yield Finding(about="store", ok=False, says=str(error), advice=error.next_step)
+
+
+def _check_with_store(context: Context) -> Iterator[Finding]:
+    """Yield one finding for each check that needs the store. Raise StoreError when it cannot be read."""
+    store, home = context.store, context.home
+    yield _check_hooks(store, home)
+    yield _check_counts(store)
+    yield _check_notifications(context)
     projects = store.read(q.all_projects)
     yield from (_check_project(home, project) for project in projects)
     for project in projects:

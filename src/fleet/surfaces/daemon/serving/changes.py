@@ -7,7 +7,7 @@ once a second.
 
 from __future__ import annotations
 
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _LOOK = 1.0
 # Least seconds between two checks while there is news all the time: quick enough for screens, and requests come first.
 _APART = 0.05
+# Seconds after which a check that has no answer means that the store is away: fewer than clients wait for the daemon's status.
+PATIENCE = 5.0
 
 
 class Subscriber:
@@ -65,6 +67,9 @@ class Changes:
         self._has_news = False
         self._is_ending = False
         self._seen = 0
+        # Set while no check runs; the first one begins with the thread.
+        self._has_looked = Event()
+        self._error: Exception | None = None
         self._thread = Thread(target=self._run, name="changes", daemon=True)
 
     def __len__(self) -> int:
@@ -88,6 +93,16 @@ class Changes:
             self._has_news = True
             self._changed.notify()
 
+    def store_error(self) -> str | None:
+        """Return why the store cannot be read, from the newest check; None when it can be.
+
+        Wait at most 5 seconds for the check that runs.
+        """
+        has_answered, error = self._has_looked.wait(PATIENCE), self._error
+        if isinstance(error, errors.StoreError):
+            return str(error)
+        return None if has_answered else f"the store has not answered for {PATIENCE:g} s"
+
     def subscribe(self, connection: Connection, number: object, after: int) -> None:
         """Push every operation after number `after` to the connection, as pushes that carry `number`, the id of its request."""
         with self._changed:
@@ -108,16 +123,31 @@ class Changes:
                 if not self._has_news:
                     self._changed.wait(_LOOK)
                 self._has_news = False
-            try:
-                self._look()
-            except Exception as error:  # noqa: BLE001 - the store may be away; the next look tries again
-                self._household.forget(error)
-                self._log("cannot read what changed", why=f"{type(error).__name__}: {error}")
-                if isinstance(error, errors.StoreReplaced):
-                    self._lost(error)
+            self._try_to_look()
             if not self._is_ending:
                 sleep(_APART)
         self._household.leave()
+
+    def _try_to_look(self) -> None:
+        """Look for operations. Log an error once, and once that it is over: the store may be away for hours.
+
+        A database that was replaced is reported to the server, which ends the daemon.
+        """
+        self._has_looked.clear()
+        try:
+            self._look()
+        except Exception as error:  # noqa: BLE001 - the next look tries again
+            self._household.forget(error)
+            was, self._error = self._error, error
+            if was is None:
+                self._log("cannot read what changed", why=f"{type(error).__name__}: {error}")
+            if isinstance(error, errors.StoreReplaced):
+                self._lost(error)
+        else:
+            if self._error is not None:
+                self._log("reads what changed again")
+            self._error = None
+        self._has_looked.set()
 
     def _look(self) -> None:
         """Look for operations that were committed since the last look.

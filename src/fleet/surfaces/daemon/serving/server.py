@@ -74,6 +74,8 @@ class Server:
         writer = household.writer
         self.loop = Loop(listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log)
         self._workers = Workers(log=log, leave=household.leave)
+        # For requests about the daemon itself: they are answered also while all other threads wait for the store.
+        self._own_workers = Workers(log=log, leave=household.leave)
         self._children = Children(household, self._send)
         self.changes = Changes(household, send=self._push, tell=duties.changed, lost=self._end_for, log=log)
         # The error that ended the server.
@@ -113,6 +115,7 @@ class Server:
         while self._at_work and monotonic() < enough:
             self.loop.run_once(0.05)
         self._workers.stop(until)
+        self._own_workers.stop(until)
         self.changes.stop(until)
         self.loop.close()
 
@@ -157,7 +160,8 @@ class Server:
         elif method == "subscribe":
             self._subscribe(request)
         elif method in _OWN_METHODS:
-            self._do(request, lambda: self._perform_own(request), is_quick=False)
+            act = self._with_token(request, lambda: self._perform_own(request))
+            self._own_workers.submit(lambda: self._perform(request, act))
         elif (way := way_of(request)) == "heavy":
             self._do_in_child(request)
         else:
@@ -203,19 +207,24 @@ class Server:
 
         With `is_quick`, the writer calls `act` in the shared transaction; else a worker thread does.
         """
-        checked = act
-        if request.dispatch:
-
-            def checked() -> dict[str, object]:
-                self._check_token(request)
-                return act()
-
+        checked = self._with_token(request, act)
         if is_quick:
             act_there = partial(in_surroundings, request, checked)
             waiting = Waiting(act_there, lambda done: self._finish(request, done), key=request.key)
             self._household.writer.add_quick(waiting)
             return
         self._workers.submit(lambda: self._perform(request, checked))
+
+    def _with_token(self, request: Request, act: Callable[[], dict[str, object]]) -> Callable[[], dict[str, object]]:
+        """Return `act`; for a request that speaks for a dispatch, a function that checks its token first."""
+        if not request.dispatch:
+            return act
+
+        def checked() -> dict[str, object]:
+            self._check_token(request)
+            return act()
+
+        return checked
 
     def _perform(self, request: Request, act: Callable[[], dict[str, object]]) -> None:
         """Call `act` in the asker's surroundings and send its answer. Whatever it raises becomes the answer."""
@@ -318,16 +327,30 @@ class Server:
         )
 
     def status(self) -> DaemonStatus:
-        """Return the daemon's status: its counters, clients, children and duties."""
+        """Return the daemon's status: its counters, clients, children and duties, and why it cannot use the store."""
         figures = self._household.writer.figures
+        unheld, why = self._unheld()
         return DaemonStatus(
             running=True, home=self._household.home, pid=os.getpid(), fleet=VERSION, since=iso(self._since),
-            store=self._household.record.database, clients=len(self.loop.connections), requests=self._taken,
+            store=self._household.record.database, store_error=why, clients=len(self.loop.connections), requests=self._taken,
             errors=self._errors, batched=figures.requests, commits=figures.batches,
             largest=figures.largest, lost=figures.lost, at_work=self._at_work,
             children=len(self._children), subscribers=len(self.changes), duties=self._duties.status(),
-            unheld=sorted(self._household.open().coord.unheld()),
+            unheld=unheld,
         )  # fmt: skip
+
+    def _unheld(self) -> tuple[list[str], str | None]:
+        """Return the projects whose seat no daemon holds, and why the store, which knows them, cannot be read.
+
+        A store that did not answer a moment ago is not asked: a server that is cut off keeps everybody waiting.
+        """
+        if why := self.changes.store_error():
+            return [], why
+        try:
+            return sorted(self._household.open().coord.unheld()), None
+        except errors.StoreError as error:
+            self._household.forget(error)
+            return [], str(error)
 
 
 def _words_of(request: Request) -> list[str]:

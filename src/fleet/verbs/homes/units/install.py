@@ -40,24 +40,24 @@ def install(context: Context, *, start: bool = True) -> DaemonUnit:
     return _unit_view(system, unit, is_installed=True, is_changed=before != text, notes=system.notes(unit))
 
 
-def start_by_unit(context: Context) -> bool:
+def start_by_unit(world: World) -> bool:
     """Let the system start the daemon by this home's unit, so that the system also looks after it.
 
     Returns False when no unit of this home is installed, or the system does not run for this user. Raises UnitRefused
     when the system refuses.
     """
-    system, unit = _unit_system(context.world), _unit_of_home(context.world)
-    if not _is_installed(context.world, system, unit) or system.why_absent():
+    system, unit = _unit_system(world), _unit_of_home(world)
+    if not _is_installed(world, system, unit) or system.why_absent():
         return False
     if why := system.start(unit):
         raise errors.UnitRefused(system=system.title, what="start the daemon", why=why)
     return True
 
 
-def is_run_by_unit(context: Context) -> bool:
+def is_run_by_unit(world: World) -> bool:
     """Whether the system runs the daemon of this home by its unit now."""
-    system, unit = _unit_system(context.world), _unit_of_home(context.world)
-    return _is_installed(context.world, system, unit) and not system.why_absent() and system.is_active(unit)
+    system, unit = _unit_system(world), _unit_of_home(world)
+    return _is_installed(world, system, unit) and not system.why_absent() and system.is_active(unit)
 
 
 def _is_installed(world: World, system: UnitSystem, unit: Unit) -> bool:

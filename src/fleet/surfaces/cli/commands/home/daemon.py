@@ -80,14 +80,14 @@ def start(*, json: bool) -> None:
     Examples:
       fleet daemon start
     """
-    with Fleet.open() as fleet, waiting("the daemon starts"):
+    with Fleet.open(needs_store=False) as fleet, waiting("the daemon starts"):
         before = lifecycle.status(fleet).running
         found = lifecycle.start(fleet)
     if json:
         terminal.say_json(found)
         return
     terminal.say(f"the daemon {'runs already' if before else 'runs'} (process {found.pid})")
-    _print_unheld(found)
+    _print_trouble(found)
 
 
 @daemon.command("stop")
@@ -99,13 +99,13 @@ def stop(*, json: bool) -> None:
     Examples:
       fleet daemon stop
     """
-    with Fleet.open() as fleet, waiting("the daemon finishes what it has begun"):
+    with Fleet.open(needs_store=False) as fleet, waiting("the daemon finishes what it has begun"):
         found = lifecycle.stop(fleet)
     if json:
         terminal.say_json(found)
         return
     terminal.say(f"the daemon (process {found.pid}) has ended")
-    _print_unheld(found)
+    _print_trouble(found)
 
 
 @daemon.command("restart")
@@ -117,13 +117,16 @@ def restart(*, json: bool) -> None:
     Examples:
       fleet daemon restart
     """
-    with Fleet.open() as fleet, waiting("the daemon finishes what it has begun, and another one starts"):
+    with (
+        Fleet.open(needs_store=False) as fleet,
+        waiting("the daemon finishes what it has begun, and another one starts"),
+    ):
         found = lifecycle.restart(fleet)
     if json:
         terminal.say_json(found)
         return
     terminal.say(f"the daemon runs (process {found.pid})")
-    _print_unheld(found)
+    _print_trouble(found)
 
 
 @daemon.command("status")
@@ -136,23 +139,25 @@ def status(*, json: bool) -> None:
       fleet daemon status
       fleet daemon status --json | jq .duties
     """
-    with Fleet.open() as fleet:
+    with Fleet.open(needs_store=False) as fleet:
         found = lifecycle.status(fleet)
         silent = None if found.running else lifecycle.why_silent(fleet)
     if json:
         terminal.say_json(found)
     elif silent is not None:
         terminal.say(f"{silent}; {silent.next_step}")
+        _print_store_error(found)
     elif not found.running:
         terminal.say(f"no daemon serves {found.home}; `fleet daemon start` starts one")
-        _print_unheld(found)
+        _print_trouble(found)
     else:
         _print_status(found)
-        _print_unheld(found)
+        _print_trouble(found)
 
 
-def _print_unheld(found: DaemonStatus) -> None:
-    """Print which projects have no coordinator because no daemon holds their seats, and what to do."""
+def _print_trouble(found: DaemonStatus) -> None:
+    """Print why the store cannot be used, or which projects have no coordinator because no daemon holds their seats."""
+    _print_store_error(found)
     if found.unheld:
         helps = (
             "the table of `fleet daemon status` says why"
@@ -160,6 +165,13 @@ def _print_unheld(found: DaemonStatus) -> None:
             else "`fleet daemon start` takes the seats again"
         )
         terminal.say(f"  without a coordinator now: {', '.join(found.unheld)}; {helps}")
+
+
+def _print_store_error(found: DaemonStatus) -> None:
+    """Print why the store cannot be used, if it cannot."""
+    if found.store_error is not None:
+        waits = "; the daemon tries again and again, and until then refuses what needs it" if found.running else ""
+        terminal.say(f"  {found.store_error}{waits}")
 
 
 def _print_status(found: DaemonStatus) -> None:

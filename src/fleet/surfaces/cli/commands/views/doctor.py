@@ -21,7 +21,7 @@ def doctor(**given: Any) -> int:
       fleet doctor
       fleet doctor --json
     """
-    with Fleet.open() as fleet:
+    with Fleet.open(needs_store=False) as fleet:
         findings = fleet.views.doctor()
     if given["json"]:
         terminal.say_json(findings)

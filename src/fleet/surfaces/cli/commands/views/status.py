@@ -70,7 +70,7 @@ def _print_metrics(project: str | None) -> None:
     """
     if project is not None:
         raise errors.BadInput(what="--metrics prints all projects, each with its label; leave -p out")
-    with Fleet.open() as fleet:
+    with Fleet.open(needs_store=False) as fleet:
         terminal.say_lines(_metrics(fleet).splitlines())
 
 
