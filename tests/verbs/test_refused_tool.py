@@ -31,7 +31,7 @@ def test_a_step_that_was_refused_its_own_tool_and_exits_with_0_has_failed(scene,
     os.mkdir(f"{scene.home}/engines")
     pattern = read(BUILT_IN / "opencode.toml").refused
     assert pattern is not None
-    Path(scene.home, "engines/refusing.toml").write_text(ENGINE.format(pattern=pattern.pattern))
+    Path(scene.home, "engines/refusing.toml").write_text(ENGINE.format(pattern=pattern.text))
     unset = {"name": None, "commit_required": False, "autonomy": None, "model": None}
     step = Step(kind="agent", text="do it", engine="refusing", timeout=60_000, **unset)
     where = Where(home=scene.home, job="0a0b0c0d", project=PROJECT, item="i", attempt=1, cwd=scene.repository)

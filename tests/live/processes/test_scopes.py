@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -32,8 +33,9 @@ def systemd(scene: Stage, tmp_path):
         place = fleet.world.cgroups.place_for("aaaaaaaa", os.getpid())
     if place is None:
         pytest.skip("no control group can be made here")
-    group = next(line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
-    made = Systemd(tmp_path, os.path.dirname(place), group)
+    mine = next(line[3:] for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
+    around = re.sub(r"/fleet-[0-9a-f]{12}-[0-9a-f]{8}(/.*)?$", "", mine)  # an agent of fleet's may run the tests
+    made = Systemd(tmp_path, os.path.dirname(place), around)
     made.folder.mkdir()
     made.answer(WORKS)
     with pytest.MonkeyPatch.context() as patch:
