@@ -81,7 +81,7 @@ class Bundle:
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> "ModuleSpec | None":
         """Return the spec of a module of fleet that is in the bundle.
 
-        None lets Python look for it: it is not in the bundle, or its source has changed.
+        None for any other module, and for one whose source has changed: Python then looks for it in the usual way.
         """
         if not name.startswith("fleet."):
             return None
@@ -101,8 +101,8 @@ class Bundle:
     def engine_file(self, raw: bytes) -> "dict[str, object] | None":
         """Return the parsed content of an engine's file, given its bytes.
 
-        None when they are not those of a built-in engine's file. It saves the import of the TOML parser, which takes longer
-        than listing agents.
+        None when the bytes are not those of a built-in engine's file. This saves the import of the TOML parser, which
+        takes longer than listing agents.
         """
         nothing: dict[bytes, bytes] = {}
         content = self._read(ENGINES, nothing).get(raw) if self._parts else None
@@ -128,7 +128,7 @@ class Bundle:
     def _execute(self, name: str, source: str, code: "CodeType", *, is_package: bool) -> None:
         """Create a module from its code and run it, as an import statement does.
 
-        Remove it again when its code raises.
+        Remove the module from `sys.modules` again when its code raises.
         """
         spec = _spec(SourceFileLoader(name, source), is_package=is_package)
         module = ModuleType(name)
@@ -179,7 +179,7 @@ def _spec(loader: SourceFileLoader, *, is_package: bool) -> ModuleSpec:
 def with_source(code: "CodeType", source: str) -> "CodeType":
     """Return the code, and all code objects inside it, with the path of the source, which tracebacks and audits need.
 
-    The path is another one in a folder that was moved, and in a .pyc file that was compiled below a relative path.
+    Without this, the path is wrong after the folder was moved, or when the code was compiled with a relative path.
     """
     if code.co_filename == source:
         return code

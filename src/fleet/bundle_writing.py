@@ -107,7 +107,7 @@ def _packed(modules: dict[str, Module]) -> bytes:
 
 
 def _engine_files() -> Iterator[tuple[bytes, bytes]]:
-    """Yield the bytes of each built-in engine's file, and what they say."""
+    """Yield the bytes of each built-in engine's file, and its parsed content, marshalled."""
     names = os.listdir(f"{PACKAGE}{_ENGINE_FILES}")
     for name in sorted(name for name in names if name.endswith(".toml") and not name.startswith(".")):
         with open(f"{PACKAGE}{_ENGINE_FILES}/{name}", "rb") as file:
@@ -116,7 +116,10 @@ def _engine_files() -> Iterator[tuple[bytes, bytes]]:
 
 
 def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
-    """Yield the modules of a group, to be marshalled in one piece: constants that they share are stored once."""
+    """Yield those modules of a group that are in `modules`.
+
+    They are marshalled together, so that constants that they share are stored once.
+    """
     for name in names:
         if name in modules:
             is_package, time, size, bytecode = modules[name]

@@ -19,10 +19,7 @@ else:
         return type(value)(**{name: getattr(value, name) for name in value._names} | changes)  # noqa: SLF001 - its own class
 
     def record(*, frozen: bool, slots: bool, kw_only: bool) -> Callable[[type], type]:
-        """Return the class decorator.
-
-        It makes one kind of record; the arguments only tell a type checker which kind.
-        """
+        """Return the decorator that makes a class a record. All arguments must be True; they are for type checkers."""
         assert (frozen, slots, kw_only) == (True, True, True)  # noqa: S101
         return _made
 
@@ -32,7 +29,7 @@ else:
         compare: bool = True,
         repr: bool = True,  # noqa: A002 - as dataclasses call it
     ) -> _Field:
-        """Describe a field: how its default is made, whether it counts when two records are compared, and whether it is shown."""
+        """Describe a field: how its default is made, whether comparisons count it, whether the repr shows it."""
         return _Field(default_factory, compare=compare, shown=repr)
 
 
@@ -40,7 +37,7 @@ __all__ = ("field", "record", "replace")
 
 
 class _Field:
-    """What `field` was called with: the factory of the default, and whether the field is compared."""
+    """What `field` was called with: the default's factory, whether comparisons count it, whether the repr shows it."""
 
     __slots__ = ("compare", "factory", "shown")
 

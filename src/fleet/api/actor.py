@@ -48,12 +48,15 @@ _ALLOWED_TO_ALL = frozenset(("tasks.log", "tasks.artifact"))
 
 
 class FleetOpener:
-    """The interface of what opens the home in a process that has it open already: the daemon, for the commands that it runs."""
+    """Opens Fleets in the daemon, which has the home open already, for requests of its clients. An interface."""
 
     __slots__ = ()
 
     def open(self, actor: str | None) -> Any:  # noqa: ANN401 - a Fleet, which is built on this
-        """Return a Fleet for the named actor; for the one who asks when that is None."""
+        """Return a Fleet for the actor with this name.
+
+        None: for the sender of the request that this thread performs; in a thread without a request, for the daemon.
+        """
         raise NotImplementedError
 
 
@@ -96,7 +99,7 @@ class Actor:
         With `make`, a missing home is created, but only for a person.
 
         Without `asks_daemon`, this process makes its changes itself, even where a daemon runs. Without `needs_store`, a home
-        that was used before is opened even if its store cannot be; then each use of the store raises why.
+        that was used before is opened even if its store cannot be opened; then each use of the store raises that error.
         """
         if cls.opener is not None:
             found: Self = cls.opener.open(actor)
@@ -150,9 +153,9 @@ class Actor:
         self.close()
 
     def project_here(self, named: str | None = None) -> str:
-        """Return the named project; with None, the one in FLEET_PROJECT, else the one whose repository or worktree we are in.
+        """Return the named project; with None, the project in FLEET_PROJECT, else that of the current directory.
 
-        Raise NoProject when none is found.
+        That is the project whose repository or worktree contains the directory. Raise NoProject when there is none.
         """
         name = surroundings.environ().get("FLEET_PROJECT") or None if named is None else named
         if name is not None:
@@ -192,7 +195,8 @@ class Actor:
     def commit(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change to the store in the name of this actor, under an idempotency key, and return its result.
 
-        With the key None it gets a new one, or the next key of the request that `Committer.begin_invocation` has begun.
+        When `key` is None, the change gets the next key of the invocation that `Committer.under` has begun, else a new
+        key.
         """
         return self.committer.commit(change, key)
 
@@ -213,19 +217,19 @@ class Actor:
 
     @property
     def request(self) -> Request:
-        """A new request to the store alone, without the world. It reads projects and settings anew."""
+        """A new request to the store alone, not to the `world`. It reads projects and settings anew."""
         return Request(home=self.home, by=self.committer)
 
     @property
     def context(self) -> Context:
-        """A new request with the world. Raises the error in `moved` when the home was moved or copied."""
+        """A new request to the store and the `world`. Raises the error in `moved` when the home was moved or copied."""
         if self.moved is not None:
             raise self.moved
         return self.view
 
     @property
     def view(self) -> Context:
-        """A new request with the world for verbs that only read. It is allowed in a moved or copied home too."""
+        """A new request to the store and the `world`, only for reading. It is allowed in a moved or copied home too."""
         return Context(home=self.home, by=self.committer, world=self.world)
 
     @property
@@ -256,7 +260,7 @@ class Actor:
         return self.files.read(name).decode("utf-8", "replace")
 
     def gate(self, name: str) -> Gate:
-        """Return a named exclusive lock of this home."""
+        """Return the exclusive lock of this home that has this name. It is not taken yet."""
         return self.world.gate(names.slug(name))
 
     @property
@@ -324,7 +328,7 @@ def _door(home: str) -> Door | None:
 
 
 def _unusable_store(why: errors.StoreError, funnel: Funnel, kind: str) -> Store:
-    """Return a store that raises this error at every use."""
+    """Return a store that raises the error `why` at every use; `kind` says which kind of database it stands for."""
     from fleet.api.remote.unusable import UnusableStore
 
     return UnusableStore(funnel, why, kind=kind)
@@ -338,14 +342,17 @@ def _is_in_use(home: str) -> bool:
 
 
 def _remember(home: str, funnel: Funnel, database: str, *, is_old: bool) -> HomeRecord:
-    """Write the home's record (path, machine, kind of database) and return it."""
+    """Write the home's record (path, machine, kind of database) and return it.
+
+    `is_old`: an older fleet has used the home, so the record gets the id that older versions derive from the path.
+    """
     from fleet.world.home.home_change import remember
 
     return remember(home, funnel, database=database, is_old=is_old)
 
 
 def _save_record(record: HomeRecord, home: str, funnel: Funnel) -> None:
-    """Write what is missing of the home's record and its copy: each is written from the other."""
+    """Write the home's record again if only its copy is left; else write the copy if it is missing."""
     from fleet.world.home import home_change
 
     if record.is_copy:

@@ -97,7 +97,7 @@ class Fleet(Actor):
     def use_daemon(self) -> None:
         """Connect to the daemon of the home, if one answers; it then makes all further changes.
 
-        The parts that were in use are made anew.
+        Parts such as `fleet.tasks` that were created before are created again, so that they use the daemon too.
         """
         super().use_daemon()
         for name in PARTS:

@@ -76,16 +76,16 @@ class Hooking:
         self.store.close()
 
     def under(self, key: str | None) -> Invocation:
-        """Return a `with` block whose changes are one request under this key.
+        """Return a `with` block whose changes belong to the request with this idempotency key; None: to no request.
 
-        What the daemon has already committed under the key is not repeated.
+        Changes that the daemon has already committed under the key are not repeated.
         """
         return self._committer.under(key)
 
     def prove(self) -> None:
         """Give the seat to this agent if it is a new coordinator whose environment has the right nonce.
 
-        Without a nonce, do nothing.
+        Do nothing when the environment has no nonce (one-time proof) or no FLEET_PROJECT.
         """
         nonce, project = self._variables.get(VARIABLE), self._variables.get("FLEET_PROJECT")
         if nonce and project:
@@ -139,19 +139,19 @@ class Hooking:
     def look_for_answer(
         self, dialect: Dialect, event: str, payload: Payload, question: str, *, last: bool
     ) -> hook_answer.Looked:
-        """Look once, without waiting, for the answer to the agent's question.
+        """Look once, without waiting, for the answer to the agent's question. The result says if the wait is over.
 
-        With `last`, the hook stops waiting: close the question unless it was answered.
+        With `last`, the hook waits no longer: close the question unless it was answered.
         """
         asked = self._hook_event(dialect, event, payload, self.clock.now())
         look = hook_answer.give_up if last else hook_answer.look_for_answer
         return look(asked, question, self.clock)
 
     def look_for_messages(self, dialect: Dialect, at: int, *, settling: bool) -> hook_answer.Woken:
-        """Look once, without waiting, for messages to the idle agent.
+        """Look once, without waiting, for messages to the idle agent. The result says whether the wait is over.
 
-        With `settling`, do not end the wait when the agent is not recorded as idle: another hook may be about to record
-        that.
+        With `settling`, the wait goes on although the agent is not recorded as idle: another hook may be about to
+        record that.
         """
         received = hook_answer.look_for_messages(self._hook_event(dialect, "", {}, at), settling=settling)
         if not received:

@@ -52,7 +52,7 @@ class Loop:
             self._clock.wait(_POLL)
 
     def _tick_if_due(self) -> bool:
-        """Tick if an operation was committed or the interval has passed.
+        """Tick if an operation was committed, or the time in the setting `tick_every` has passed since the last tick.
 
         Returns False when this coordinator has to end, because it lost its seat or the home is gone.
         """

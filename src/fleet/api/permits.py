@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Speaker:
     """The agent that makes a request.
 
-    `autonomy` is the level that it was started with. `project` is None when the store does not know the agent, which then
-    may do what the least role may.
+    `autonomy` is the level that it was started with; None: it has none. `project` is None when the store has no row of
+    the agent.
     """
 
     __slots__ = ("autonomy", "id", "project", "role")
@@ -36,9 +36,10 @@ class Speaker:
 
     @classmethod
     def of(cls, ident: str, journal: Dispatch | None) -> Speaker:
-        """Return the speaker for a dispatch id, and the row `journal` of that dispatch in the store.
+        """Return the speaker with this dispatch id, made from the dispatch's row in the store (`journal`).
 
-        Without a row, it is the steps of a job when the id is `job ID`, else an agent with the least role.
+        When `journal` is None, its role is that of a job's steps if `ident` is `job ID`, else worker, and it has no
+        project.
         """
         if journal is None:
             role = roles.JOB_STEP if ident.startswith("job ") else roles.WORKER
@@ -50,8 +51,8 @@ class Speaker:
     def display_name(self, said: str | None) -> str:
         """Return the speaker's name for an error message.
 
-        `said` is the dispatch that the environment names. When it is None, the name adds that the agent started this
-        process although the environment does not name it.
+        `said` is the dispatch that the environment names. When it is None, the text adds that the agent has started
+        this process although the environment does not name the agent.
         """
         name = f"the steps of {self.id}" if self.id.startswith("job ") else f"{self.role} {self.id}"
         return name if said else f"{name} (it started this process, although the environment does not name it)"
@@ -133,7 +134,8 @@ class Permits:
 def refuse_freer(speaker: Speaker | None, act: str, *, autonomy: str | None, unguarded: str) -> None:
     """Raise NotAllowed when an agent would start something with more autonomy than it has itself.
 
-    `unguarded` names what is started when no autonomy limits it, such as a command; else it is empty.
+    `unguarded` names what is started if no autonomy limits it, such as "a command"; else it is "". `autonomy` is the
+    level that was asked for, None for no level. `speaker` None is a person, who may start anything.
     """
     if speaker is None:
         return
@@ -151,9 +153,9 @@ def refuse_forced(speaker: Speaker, act: str, *, force: bool) -> None:
 
 
 def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) -> None:
-    """Raise NotAllowed when an agent sets the verify command or the engine of a task;
+    """Raise NotAllowed when an agent (`speaker`; None: a person) sets the verify command or the engine of a task.
 
-    `given` are the fields of the task that it sets, by name.
+    `given` are the values of the task's fields by name; a field whose value is None is not set.
     """
     fields = [name for name in roles.RUNS_SOMETHING if given.get(name) is not None]
     if speaker is None or not fields:

@@ -29,9 +29,9 @@ def refuse_wrong_token(rows: Rows, dispatch: str, token: str | None, *, must: bo
 
 
 def _was_launched(rows: Rows, dispatch: str) -> bool:
-    """Whether fleet has launched a dispatch that has no token: its id was given out, and it is not in flight.
+    """Whether a dispatch without a stored token needs one: its id was given out, and it is not in flight.
 
-    One that is in flight without a token was launched by an older fleet, which made none.
+    A dispatch that is in flight without a token was launched by an older fleet, which made none: it needs no token.
     """
     row = q.dispatch_by_id(rows, id=dispatch)
     return q.id_given(rows, id=dispatch) is not None and (row is None or not is_in_flight(row))

@@ -68,7 +68,7 @@ class Watch:
     def _meet(self, trouble: str) -> None:
         """Remember why the coordinator could not be woken, print it when it is new, and wait.
 
-        The next `_look` records it in the store, which may be what fails now.
+        The next `_look` records the reason in the store; now the store itself may be what fails.
         """
         if trouble != self._trouble:
             self._say(f"the coordinator cannot be woken: {trouble}")
@@ -99,7 +99,7 @@ class Watch:
             self._gate.give()
 
     def _look_if_due(self) -> bool:
-        """Look at the coordinator if an operation was committed or the interval has passed.
+        """Look at the coordinator if an operation was committed, or the time in the setting `tick_every` has passed.
 
         Returns False when there is nobody to wake.
         """
@@ -112,7 +112,7 @@ class Watch:
             return self._look(fleet)
 
     def _look(self, fleet: Fleet) -> bool:
-        """Wake the coordinator if there is news for it, and record a failure since the last look.
+        """Wake the coordinator if there is news for it. First record in the store why the last try failed, if it did.
 
         Returns False when there is nobody to wake.
         """

@@ -192,7 +192,7 @@ class Night:
 
 
 def _missing_records(slugs: dict[str, list[str]], operations: list[OperationView]) -> list[str]:
-    """Return a line for each task whose operations do not record its worker, its reviewer or its merge."""
+    """Return a line for each worker, reviewer and merge that the operations of one of these tasks do not record."""
     missing = []
     for slug in slugs:
         whys = " ".join(each.why for each in operations if each.slug == slug)

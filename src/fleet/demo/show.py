@@ -61,7 +61,7 @@ class Play:
         return self.result
 
     def _step(self) -> None:
-        """Do one round: cause mishaps, sweep, retry failed tasks, merge done ones, start ready ones, show the state."""
+        """Do one round: cause mishaps, sweep, retry failed tasks, merge done tasks, start agents, show the state."""
         self._cause_mishaps()
         for finding in self._fleet.sweep.run(kill=True):
             if finding.done and "coord-state" not in finding.what:
@@ -148,13 +148,13 @@ class Play:
 
 
 class _KillAtEffect:
-    """A watcher of effects that kills its own process with SIGKILL before the n-th effect."""
+    """A watcher of effects that kills its own process with SIGKILL before effect `number` (from 1)."""
 
     def __init__(self, number: int) -> None:
         self._left = number
 
     def before(self, _effect: str) -> None:
-        """Count one effect; kill this process when it is the n-th."""
+        """Count one effect; kill this process when the effect is the one to die at."""
         self._left -= 1
         if self._left == 0:
             os.kill(os.getpid(), signal.SIGKILL)

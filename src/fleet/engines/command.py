@@ -22,7 +22,7 @@ LONGEST_ARGUMENT = 100_000
 
 @record(frozen=True, slots=True, kw_only=True)
 class Filling:
-    """The values for the placeholders in an engine's file; '', () and None for those that have none."""
+    """The values for the placeholders in an engine's file; '', () or None where a placeholder has no value."""
 
     program: str
     prompt: str
@@ -40,7 +40,7 @@ class Filling:
 
 
 def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str]:
-    """Return the command line that starts the agent, or resumes its conversation."""
+    """Return the command line that starts the agent; with `resume`, the one that resumes its conversation."""
     command: list[str] = []
     for word in engine.resume if resume else engine.start:
         command.extend(_expand_word(engine, word, filling))
@@ -77,9 +77,10 @@ def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
 
 
 def _fill_autonomy_word(engine: Engine, word: str, filling: Filling) -> list[str]:
-    """Return the words for one word of an autonomy.
+    """Return the words that one word of an autonomy in the engine's file stands for.
 
-    {allow} stands for those of all allowed commands, {git_dir} for one word for each directory.
+    {allow} becomes the words that allow commands. A word with {git_dir} is repeated for each directory that git writes
+    to. A word with {fleet_home} becomes [] for an agent that reaches fleet only by a socket.
     """
     if word == "{allow}":
         return permissions.words(engine, filling.allow)
@@ -93,7 +94,10 @@ def _fill_autonomy_word(engine: Engine, word: str, filling: Filling) -> list[str
 
 
 def _fill_once(word: str, facts: dict[str, str]) -> str:
-    """Replace all placeholders in one pass, so that placeholders inside the filled-in values stay as they are."""
+    """Return a word with each placeholder in `facts` replaced by its value.
+
+    All are replaced in one pass, so that placeholders inside the values stay as they are.
+    """
     return re.sub("|".join(re.escape(name) for name in facts), lambda found: facts[found[0]], word)
 
 

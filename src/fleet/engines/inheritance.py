@@ -31,14 +31,14 @@ _NOT_PASSED = (*_OF_PANE, "GIT_*", "STY", "WINDOW", "COLUMNS", "LINES", "PWD", "
 def patterns(engine: Engine, more: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the names and patterns of the variables that an agent of the engine inherits.
 
-    `more` are those of the person's settings.
+    `more` has the names and patterns in the person's settings.
     """
     sandbox = (engine.root_sandbox,) if engine.root_sandbox else ()
     return (*BASE, *(engine.passes if engine.passes is not None else (EVERYTHING,)), *engine.require, *sandbox, *more)
 
 
 def lacking(given: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """Return the names of variables that are not set or empty; patterns are skipped."""
+    """Return those of `names` whose variables are missing or empty in the environment `given`; patterns are skipped."""
     return [name for name in dict.fromkeys(names) if not _is_pattern(name) and not given.get(name)]
 
 
@@ -51,7 +51,8 @@ def inherited(given: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
 def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
     """Return the environment for an agent that fleet starts by itself: `kept`, the variables stored from a person's shell.
 
-    Of this process's own environment (`own`) it gets only variables that match none of the names in `known`.
+    From this process's own environment (`own`), the agent gets only the variables that match no name or pattern in
+    `known`; the pattern `*` does not count.
     """
     names = tuple(name for name in known if name != EVERYTHING)
     return {name: value for name, value in own.items() if not is_named(name, names)} | dict(kept)
@@ -68,7 +69,7 @@ def at_launch(pane: Mapping[str, str], passed: Mapping[str, str]) -> dict[str, s
 def is_named(name: str, named: tuple[str, ...]) -> bool:
     """Return whether a variable is one of the names, or matches one of the patterns.
 
-    Some variables are passed on only by name, never by a pattern.
+    Some variables, such as TERM and those that begin with GIT_, have to be named in full; no pattern matches them.
     """
     return name in named or (_matches_pattern(name, named) and not _matches_pattern(name, _NOT_PASSED))
 

@@ -66,14 +66,14 @@ TABLE = Table(
 
 
 def words(engine: Engine, allowed: Allowed) -> list[str]:
-    """Return the command-line words that let the engine run these commands without asking; [] if it has no such words."""
+    """Return the words of the command line that let the engine run these commands without asking; [] for none."""
     return [*_words_for_each(engine.allow, allowed.prefixes), *_words_for_each(engine.allow_exactly, allowed.exact)]
 
 
 def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
-    """Return the variable that lets the engine run these commands without asking; as {name: value}.
+    """Return the variable that lets the engine run these commands without asking, as {name: value}.
 
-    {} if it has no such variable.
+    {} if the engine takes no such variable.
     """
     table = engine.permissions
     if engine.hooks is not None and "permits" in engine.hooks.events.values():

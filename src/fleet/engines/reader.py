@@ -59,11 +59,11 @@ class Pattern:
     text: str
 
     def search(self, text: str) -> Match[str] | None:
-        """Return the first match in a text."""
+        """Return the first match in a text; None when there is none."""
         return re.search(self.text, text, re.MULTILINE)
 
     def last(self, text: str) -> Match[str] | None:
-        """Return the last match in a text."""
+        """Return the last match in a text; None when there is none."""
         return next(reversed([*re.finditer(self.text, text, re.MULTILINE)]), None)
 
 
@@ -97,7 +97,7 @@ class Before:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Check:
-    """How to check an engine without an account: the stub for its model, variables, and files of a temporary HOME."""
+    """How to check an engine without an account: the stub for its model (`dialect`), variables, files of a HOME."""
 
     dialect: str
     env: dict[str, str] = field(default_factory=dict)
@@ -269,7 +269,7 @@ def is_built_in(engine: Engine) -> bool:
 
 
 def engine(home: str, name: str) -> Engine:
-    """Return the engine of this name; raise Absent when there is none.
+    """Return the engine of this name; raise Absent when there is none, BadSetting when its file is broken.
 
     Only its own file is read, so that broken files of other engines do not matter.
     """
@@ -277,7 +277,7 @@ def engine(home: str, name: str) -> Engine:
 
 
 def file_of(home: str, name: str) -> str:
-    """Return the path of the file that describes an engine; raise Absent when there is none."""
+    """Return the path of the file that describes an engine; raise Absent for none, BadName for an invalid name."""
     names.engine(name)
     for folder in (f"{home}/{paths.ENGINES}", _BUILT_IN):
         path = f"{folder}/{name}{_ENDING}"
@@ -404,7 +404,10 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
 
 
 def state_of(engine: Engine, screen: str) -> tuple[str, str]:
-    """Return the state of an agent that its screen shows, and the question on it; ("unknown", "") when no rule matches."""
+    """Return the state of an agent that its screen shows, and the question on the screen ("" for none).
+
+    ("unknown", "") when no rule of the engine matches the screen.
+    """
     rule, question = _matching_rule(engine, screen)
     return (rule.state, question) if rule else ("unknown", "")
 

@@ -89,9 +89,9 @@ def _check_autonomy(engine: Engine, autonomy: str | None, *, sandboxed: bool) ->
 
 
 def _is_met(before: Before, repository: str, env: Mapping[str, str]) -> bool:
-    """Return whether a file has the required value, for the repository or for a directory above it.
+    """Return whether the file named in `before` has the required value, for the repository or for a directory above it.
 
-    Engines that trust a directory trust what is below it too.
+    An engine that trusts a directory also trusts the directories below it.
     """
     document = _read_document(expand_path(before.file, env))
     here = repository

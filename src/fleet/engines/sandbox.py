@@ -78,7 +78,7 @@ def words(
     """Return the command line that runs a command in a sandbox.
 
     `copies` maps each copied file to a descriptor of its content. `blank` maps each missing file that the command must not
-    create to a descriptor without content: it appears there as an empty file that cannot be written.
+    create to a descriptor without content: in the sandbox, it is an empty file that cannot be written.
     """
     mounts = [
         *((path, ["--perms", "0700", "--tmpfs", path]) for path in (*_OWN_FOLDERS, *inside.empty)),
@@ -128,7 +128,7 @@ def _binds(how: str, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 def places_of_program(path: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
     """Return the paths that a program needs to run: the folders of its file and of its symlinks, its packages and virtualenv.
 
-    A folder that contains one of the places `hidden` is never among them; instead of it, only the file in it is.
+    A folder that contains one of the paths `hidden` is left out: only the file or symlink in it is returned.
     """
     found: list[str] = []
     real = os.path.realpath(path)
@@ -144,7 +144,7 @@ def places_of_program(path: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
 
 
 def shows(path: str, hidden: Iterable[str]) -> bool:
-    """Return whether a folder contains one of the hidden places, or is one."""
+    """Return whether a folder contains one of the paths `hidden`, or is one; always True for `/`."""
     real = os.path.realpath(path).rstrip("/")
     return real in _ROOTS or any(f"{os.path.realpath(place)}/".startswith(f"{real}/") for place in hidden)
 
@@ -159,7 +159,10 @@ def _links(path: str) -> Iterator[str]:
 
 
 def places_of_fleet(program: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
-    """Return the paths that the program `fleet` needs to run: its interpreter, virtual environment and package."""
+    """Return the paths that the program `fleet` needs to run: interpreter, virtual environment, package and modules.
+
+    Folders of programs and modules that contain one of the paths `hidden` are left out.
+    """
     package = os.path.dirname(os.path.dirname(__file__))
     interpreter = places_of_program(sys.executable, hidden=hidden)
     modules = [place for place in sys.path if os.path.isabs(place) and not shows(place, hidden)]

@@ -7,7 +7,7 @@ _PERSONS = frozenset(("holder", "owner", "who", "dispatch", "candidate", "succes
 
 
 def _worded(facts: dict[str, object]) -> dict[str, object]:
-    """Return the facts for the message, with "nobody" or "unknown" in place of None."""
+    """Return the facts for the message; None becomes "nobody" where a fact names a person or agent, else "unknown"."""
     if None not in facts.values():
         return facts
     return {

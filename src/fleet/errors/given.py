@@ -20,7 +20,7 @@ class BadId(BadInput):
 
 
 class BadText(BadInput):
-    """A text that fleet cannot store unchanged."""
+    """A text that is empty or too long, has a forbidden character, or has several lines where one is wanted."""
 
     says = "the {what} {why}"
     hint = "{advice}"

@@ -335,7 +335,7 @@ class MeantElsewhere(OtherHost):
 
 
 class SeatKept(Refused):
-    """A coordinator's seat cannot be released like a claim: only `fleet coord stop` or a Replace empties it."""
+    """No release empties a coordinator's seat: only `fleet coord stop` and `fleet coord replace` do."""
 
     says = "coordinator {dispatch} is in the seat of project {project!r}, and no release empties it"
     hint = "`fleet coord stop -p {project}` ends the coordinator, `fleet coord replace -p {project}` puts another in its place"
@@ -384,7 +384,7 @@ class NotResumable(Refused):
 
 
 class ForceRefused(Refused):
-    """fleet cannot prove that this process holds the resume lock, so fleet does not stop the process."""
+    """`--force` stops no process: the process that holds the resume lock is unknown, or may not be stopped."""
 
     says = "the resume of {id} is held by {holder}, which is not stopped: {why}"
     hint = "wait for it to finish, or end it yourself where it runs"
@@ -398,7 +398,7 @@ class KeyReused(Refused):
 
 
 class ImportRefused(Refused):
-    """The file was not imported, and nothing was changed."""
+    """The file was not imported, because lines of it have faults; nothing was changed."""
 
     says = "nothing was imported: {told}"
     hint = "fix these lines and import the file again"

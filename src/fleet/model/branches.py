@@ -40,7 +40,10 @@ def branch_in(ref: str) -> str:
 
 
 def kept_ref(slug: str, number: int) -> str:
-    """Return the ref that keeps the uncommitted work of a task whose worktree was removed."""
+    """Return the ref that keeps the uncommitted work of a task whose worktree was removed.
+
+    `number` counts such refs of one task, from 1.
+    """
     return f"refs/fleet/kept/{slug}/{number}"
 
 

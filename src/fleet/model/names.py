@@ -118,7 +118,7 @@ def actor(given: str) -> str:
 def _checked_name(what: str, given: str, most: int, allowed: frozenset[str], first: frozenset[str] = _LOWER) -> str:
     """Return the name; raise BadName when it is empty, too long, has a character that is not allowed, or begins wrongly.
 
-    `first` are the characters that it may begin with.
+    `most` is its greatest length, `first` has the characters that it may begin with.
     """
     why = _fault_of_name(given, most, allowed, first)
     if why:

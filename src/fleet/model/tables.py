@@ -23,8 +23,8 @@ def step(table: Mapping[tuple[str, str], S], state: str, event: str) -> S:
 def target(table: Mapping[tuple[str, str], S], event: str) -> S:
     """Return the only state to which an event leads, from whatever state.
 
-    For a query that checks the state before in its WHERE clause. Raise InvariantBroken when the event leads to several
-    states or to none.
+    For a query whose WHERE clause checks the state before the event. Raise InvariantBroken when the event leads to
+    several states or to none.
     """
     found = {after for (_, each), after in table.items() if each == event}
     if len(found) != 1:

@@ -52,10 +52,7 @@ RELEASED_AT_END = frozenset({"exclusive", "delivery"})
 
 
 def class_of(kind: str) -> str:
-    """Return the class of a kind of resource, such as `exclusive` (the module's docstring lists them).
-
-    `unknown` for an unknown kind.
-    """
+    """Return the class of a kind of resource: `exclusive`, `adoptable` or `delivery`; `unknown` for an unknown kind."""
     if kind in ROW_KINDS:
         return ROW_KINDS[kind]
     return KINDS[kind].klass if kind in KINDS else "unknown"

@@ -29,7 +29,10 @@ class CoordPromptInbox:
         return {"preserve": False}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` for a regular file at the claim's path, `foreign` for anything else there."""
+        """Return whether the prompt file is at the claim's path.
+
+        `ours` for a regular file, `foreign` for anything else, `absent` for nothing, `unknown` when looking fails.
+        """
         return look_at_file(f"{world.home}/{claim.name}")
 
     def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:

@@ -33,9 +33,11 @@ class MergeTree:
         return {"repository": order.repository}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` if git lists the merge tree, or if git fails but this claim began to create it.
+        """Return `ours` if git lists the merge tree.
 
-        If git fails otherwise, `unknown`. If git does not list it, `absent`, or `foreign` when something is at its path.
+        If git does not list it: `foreign` when something is at its path, else `absent`; an empty folder that an
+        interrupted creation left does not count. If git fails: `ours` when this claim began to create the merge tree,
+        else `unknown`.
         """
         known = world.git.worktrees(claim.data["repository"])
         if known is None:
@@ -45,7 +47,7 @@ class MergeTree:
         return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the merge tree at the integration branch; raise WorktreeRefused when its path is taken."""
+        """Create the merge tree at commit `order.base`; raise WorktreeRefused if it is None or the path is taken."""
         gate = world.git_gate(order.repository)
         gate.take(wait=_GATE_WAIT)
         try:

@@ -60,8 +60,8 @@ class TmuxSession:
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Create the session on the server that the claim names, or on a new server if that one is dead.
 
-        Records the server in the claim's data. Raise TmuxRefused when another server has taken the place of one that is not
-        proven dead.
+        Record the server in the claim's data. Raise TmuxRefused when another server has taken the place of one that is
+        not proven dead.
         """
         gate = world.gate("tmux")
         gate.take(wait=_GATE_WAIT)

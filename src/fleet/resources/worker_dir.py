@@ -27,11 +27,14 @@ class WorkerDir:
         return f"{world.home}/{paths.worker_dir(order.project, order.slug or '')}"
 
     def data_for(self, order: Order, world: World) -> dict[str, Any]:
-        """Return `was_there` if the folder already has entries: a person's, or those of a database that was lost."""
+        """Return {"was_there": True} if the folder already has entries, a person's or of a lost database; else {}."""
         return {"was_there": True} if _has_entries(self.name_for(order, world)) else {}
 
     def look(self, claim: Claim, _world: World) -> Look:
-        """Return `ours` for a folder at the claim's path, `foreign` for anything else there, `absent` for nothing."""
+        """Return `ours` for a folder at the claim's path, `foreign` for anything else there, `absent` for nothing.
+
+        `unknown` when the path cannot be looked at.
+        """
         try:
             os.lstat(claim.name)
         except FileNotFoundError:

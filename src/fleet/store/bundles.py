@@ -39,7 +39,7 @@ def claims_of_bundle(rows: Rows, project: str, slug: str) -> list[Claim]:
 def own_bundle(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
     """Make a dispatch the owner of a task's bundle, which is created if there is none.
 
-    `kind` is the kind of the dispatch. Raise BundleHeld while the dispatch of the present owner is unfinished.
+    `kind` is the kind of the dispatch. Raise BundleHeld while the present owner, another dispatch, is unfinished.
     """
     bundle = q.bundle_of(tx, project=project, slug=slug)
     if bundle is None:
@@ -113,8 +113,8 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
 def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> None:
     """Give a task's worktree a block of ports that no other worktree on this host has.
 
-    `first` is the lowest port to use, `size` how many a block has. Does nothing if the worktree has a block. Blocks of
-    released worktrees are free again. Raise NoPortsLeft when no block is left.
+    `first` is the lowest port to use, `size` the number of ports in a block. Do nothing if the worktree has a block.
+    Blocks of released worktrees are free again. Raise NoPortsLeft when no block is left.
     """
     if q.ports_of_bundle(tx, project=project, slug=slug) is not None:
         return
@@ -149,7 +149,7 @@ def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]
 
 
 def _replace_claim(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
-    """Close a bundle's claim whose resource is gone, and record a new claim for it.
+    """Close the claim `existing`, whose resource is gone; record the claim `wanted` instead, and return it.
 
     Raise BundleHeld when the resource was not seen to be absent.
     """

@@ -112,8 +112,8 @@ class PostgresStore(Store):
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
         """Run a transaction as `Store.transact` says.
 
-        When the connection breaks during the commit, find out whether it was committed; if so, return its result. Raise
-        OutcomeUnknown when that cannot be found out.
+        When the connection breaks during the commit, ask the server whether the transaction was committed: return its
+        result if so, else raise StoreUnreachable. Raise OutcomeUnknown when the server does not answer.
         """
         try:
             return super().transact(why, work, by, *request)
@@ -125,18 +125,18 @@ class PostgresStore(Store):
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether the connection broke during the last commit, so that nobody knows whether it was done."""
+        """Whether the connection broke during the last commit, so that it is unknown whether the commit was done."""
         return self._in_doubt and self._db.closed
 
     def open_shared_at_once(self, by: Caller) -> bool:  # noqa: ARG002 - every statement waits for the server
-        """Return False: every statement waits for the server."""
+        """Begin nothing and return False, because every statement waits for the server."""
         return False
 
     def _outcome(self, why: str, by: Caller) -> q.OperationResult | None:
-        """Return the result stored under the request's key; None when the request was not committed.
+        """Return the operation that was committed under the key in `by`, with its result; None when none was.
 
-        The writers' lock is taken first, so that no server process can still be committing it. Raise OutcomeUnknown
-        when the server does not answer.
+        Take the writers' lock first, so that no server process can still be committing it. Raise OutcomeUnknown, with
+        `why`, when the server does not answer.
         """
         try:
             return q.operation_by_key(self._begin(by), key=by.key)
@@ -210,7 +210,7 @@ class PostgresStore(Store):
         """Do nothing: the writers' lock was released with the transaction."""
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
-        """Return fleet's error for an error of psycopg; any other error unchanged."""
+        """Return fleet's error for an error of psycopg, any other error unchanged. `doing` says what failed."""
         if not isinstance(error, psycopg.Error):
             return error
         if self._db.closed:
@@ -240,7 +240,7 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return the address of a database without its password; only `postgresql` when the address cannot be parsed."""
+    """Return an address as `postgresql://HOST/DATABASE`, without password; `postgresql` when it cannot be parsed."""
     parts = _parts(url)
     return f"postgresql://{parts.get('host', 'localhost')}/{parts.get('dbname', '')}" if parts else "postgresql"
 
@@ -269,7 +269,7 @@ def _why_no_connection(error: psycopg.Error, url: str) -> str:
 
 
 def connect(url: str) -> Connection:
-    """Return a connection to the schema `fleet`; raise StoreUnreachable when there is none."""
+    """Return a connection to the schema `fleet` of a database; raise StoreUnreachable when connecting fails."""
     try:
         return psycopg.connect(url, autocommit=True, options="-c search_path=fleet", connect_timeout=10)
     except psycopg.Error as error:
@@ -286,8 +286,8 @@ def open_postgres(
 ) -> Store:
     """Open the store at an address; create or migrate its tables if needed.
 
-    `had` is the error to raise instead of creating tables, because the home had a database there before; None when it had
-    none. `wait` is in seconds.
+    `had` is the error to raise when the tables are missing, because the home had a database there before; None: create
+    them. `wait` is how many seconds to wait for a lock.
     """
     with connect(url) as db:
         try:
@@ -311,7 +311,10 @@ def _schema_version(db: Connection) -> int:
 
 
 def _migrate_schema(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
-    """Back up the tables and migrate the schema, in one transaction that holds the writers' lock. Other processes wait."""
+    """Back up the tables and migrate the schema, in one transaction that holds the writers' lock. Other processes wait.
+
+    Raise StoreNewer when a newer fleet has migrated the database.
+    """
     with db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         found, known = _schema_version(db), migrations[-1].number
@@ -332,7 +335,7 @@ def _migrate_schema(db: Connection, url: str, migrations: tuple[Migration, ...])
 
 
 def _backup_tables(db: Connection, version: int) -> None:
-    """Copy every table into a new schema on the server."""
+    """Copy every table into a new schema on the server, whose name has the schema `version` and the time."""
     name = f"fleet_backup_schema{version}_{Clock().now()}"
     db.execute(f"CREATE SCHEMA {name}".encode())
     for (table,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY 1").fetchall():

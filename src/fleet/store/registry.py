@@ -21,7 +21,7 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
     """Open the store of a fleet home; create or migrate it if needed.
 
     `wait`, in seconds, replaces a longer waiting time of the settings. `had` is the kind of database that the home has had,
-    '' for none: raise StoreGone when that is missing.
+    '' for none: raise StoreGone when the database is missing, unless the home moves from SQLite to a server.
     """
     url, told = _store_setting(home)
     wait = told if wait is None else min(wait, told)
@@ -40,7 +40,8 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
 def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
     """Open the home's SQLite database; create or migrate it if needed.
 
-    `wait` is in seconds. Raise StoreGone when it is missing although the home had one (`had`).
+    `wait` is in seconds. `had` is the kind of database that the home has had, '' for none: if it had one, raise
+    StoreGone when the file is missing.
     """
     try:
         return SqliteStore(home, funnel, wait=wait)
@@ -69,7 +70,7 @@ def _store_setting(home: str) -> tuple[str, float]:
 
 
 def _known_setting(path: str) -> tuple[str, float] | None:
-    """Return what a settings file says of the store; None when that is not sure without parsing TOML."""
+    """Return the store's address and seconds to wait, from a settings file; None when that needs a parser of TOML."""
     try:
         with open(path, encoding="utf-8") as file:
             return store_setting(file.read(), elsewhere=ELSEWHERE)

@@ -28,9 +28,9 @@ def is_holder(rows: Rows, project: str, dispatch: str) -> bool:
 def take_seat(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | None) -> None:
     """Record a new coordinator in the seat before its session is created.
 
-    Without `proof` it becomes the holder: raise Contested unless the seat is empty or its holder has ended. With
-    `proof`, the seconds within which it has to prove itself, it becomes the candidate beside the holder `old`: raise
-    ReplaceInProgress when there is a candidate, NotSeated when `old` is not the holder.
+    Without `proof` it becomes the holder: raise Contested when there is a candidate, or a holder that has not ended.
+    With `proof`, the seconds within which it has to prove itself, it becomes the candidate beside the holder `old`:
+    raise ReplaceInProgress when there is a candidate, NotSeated when `old` is not the holder.
     """
     q.add_seat(tx, project=project)
     now = seat(tx, project)
@@ -68,12 +68,12 @@ def prove_candidate(tx: Tx, project: str, dispatch: str, given: str) -> bool:
 
 
 def withdraw_candidate(tx: Tx, project: str, candidate: str) -> bool:
-    """Remove the candidate from the seat; the holder stays. Return False when it is no longer the candidate."""
+    """Remove a candidate from the seat; the holder stays. Return False when `candidate` is no longer the candidate."""
     return _may(seat(tx, project), "withdraw") and q.withdraw_candidate(tx, project=project, candidate=candidate) == 1
 
 
 def vacate_seat(tx: Tx, project: str, holder: str) -> bool:
-    """Remove the holder from the seat without a successor. Return False when it is no longer the holder."""
+    """Remove a holder from the seat without a successor. Return False when `holder` is no longer the holder."""
     return _may(seat(tx, project), "vacate") and q.empty_seat(tx, project=project, holder=holder) == 1
 
 
@@ -93,5 +93,5 @@ def empty_seat(tx: Tx, project: str, holder: str) -> tuple[bool, str | None]:
 
 
 def _may(now: Seat, event: str) -> bool:
-    """Return whether the table of steps allows an event in the seat's present state."""
+    """Return whether an event, such as "take" or "vacate", is allowed in the present state of a seat."""
     return (seat_state(now), event) in STEPS

@@ -51,7 +51,7 @@ class MissingDatabase(Exception):
 
 
 class OldDatabase(Exception):
-    """The database has an older schema than this program."""
+    """The database has another schema version than this program: an older one, or one of a newer fleet."""
 
 
 class SqliteRows(Rows):
@@ -137,7 +137,10 @@ class SqliteStore(Store):
         return work(SqliteRows(self._db))
 
     def _read_exclusively(self, work: Callable[[Rows], T]) -> T:
-        """Call `work` with a snapshot, by a connection that excludes all others. Unlike a usual one, it works on a full disk."""
+        """Call `work` with a snapshot, through a connection that excludes all others.
+
+        On a full disk no other kind of connection works.
+        """
         db = connect(self.path, alone=True)
         try:
             db.execute("BEGIN")
@@ -168,7 +171,8 @@ class SqliteStore(Store):
     def _open(self) -> sqlite.Connection:
         """Open the database and return the connection.
 
-        Raise MissingDatabase, OldDatabase or a StoreError when it cannot be used.
+        Raise MissingDatabase when there is none, OldDatabase when its schema version is another one, and a StoreError
+        when it cannot be used.
         """
         if not os.path.lexists(self.path):
             raise MissingDatabase
@@ -192,9 +196,10 @@ class SqliteStore(Store):
         raise OldDatabase
 
     def _open_and_inspect(self) -> tuple[sqlite.Connection, tuple[int, int]]:
-        """Open the database; return the connection, and its version and application id.
+        """Open the database; return the connection, and the schema version and application id in the database.
 
-        On a full disk it is opened in exclusive mode, which needs no shared-memory file.
+        On a full disk, read the two numbers in exclusive mode, which needs no shared-memory file, close the database,
+        and return a connection to an empty database in memory instead.
         """
         try:
             return _connect_and_inspect(self.path)
@@ -264,8 +269,8 @@ class SqliteStore(Store):
     def _refuse_mixed(self) -> None:
         """Raise StoreMixed when the write-ahead log beside the database belongs to another database file.
 
-        When both files differ from those of the last write, the whole home may have been restored from a backup, which is
-        allowed.
+        When both the database and the log are other files than at the last write, the whole home may have been restored
+        from a backup, which is allowed.
         """
         try:
             log = os.stat(self._wal_path)
@@ -290,7 +295,7 @@ class SqliteStore(Store):
         self._lock.unlock()
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
-        """Return fleet's error for an error of SQLite; any other error unchanged."""
+        """Return fleet's error for an error of SQLite, any other error unchanged. `doing` says what failed."""
         if not isinstance(error, sqlite.Error):
             return error
         name: str = getattr(error, "sqlite_errorname", "")
@@ -308,7 +313,7 @@ class SqliteStore(Store):
 
 
 def _file_at(path: str) -> tuple[int, int]:
-    """Return the device and inode of the file at a path; _NO_FILE when it is missing."""
+    """Return the device and inode of the file at a path; (-1, -1) when it is missing."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -319,8 +324,8 @@ def _file_at(path: str) -> tuple[int, int]:
 def wait_for_turn(lock: WriterLock, wait: float | None) -> None:
     """Take the lock of the store's writers.
 
-    Raise StoreBusy, with the holder, when `wait` seconds are over; raise HomeUnusable when the lock file cannot be
-    created.
+    Raise StoreBusy, with the holder, when `wait` seconds are over (None: wait without limit); raise HomeUnusable when
+    the lock file cannot be created.
     """
     try:
         lock.take(wait)

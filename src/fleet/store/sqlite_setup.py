@@ -74,7 +74,7 @@ def _make_database(path: str, wait: float, migrations: tuple[Migration, ...]) ->
 
 
 def _set_old_logs_aside(path: str) -> None:
-    """Rename the log files that a moved database left, because SQLite would apply them to the new database."""
+    """Rename the log files of a database that was moved away, because SQLite would apply them to the new database."""
     for left in (f"{path}-wal", f"{path}-shm", f"{path}-journal"):
         if os.path.lexists(left):
             os.rename(left, f"{left}.{Clock().now()}")
@@ -111,7 +111,7 @@ def _apply_migrations(db: sqlite.Connection, wait: float, due: tuple[Migration, 
 
 
 def _backup_database(home: str, db: sqlite.Connection, version: int) -> None:
-    """Copy the database into the home's folder of backups."""
+    """Copy the database into the home's folder of backups, under a name with its schema `version` and the time."""
     folder = Path(home, paths.BACKUPS)
     folder.mkdir(mode=0o700, exist_ok=True)
     discard_unfinished(home)

@@ -48,7 +48,8 @@ def end(
 ) -> list[str]:
     """End or block a task, which was in the state `was`; return the slugs of tasks that became ready.
 
-    `work` is the commit of its work, if it was reported. Raise BeingMerged while a finisher publishes its merge.
+    `work` is the commit with its work, None when none was reported. Raise BeingMerged while a finisher publishes the
+    merge of the task, NoSuchTask when the task is no longer in that state.
     """
     _refuse_announced(tx, project, slug)
     keeps = was.assignee == tx.caller.actor or was.status != "in_progress"
@@ -72,7 +73,7 @@ def end(
 def reopen(tx: Tx, project: str, slug: str, was: TaskState, *, anew: bool = False) -> None:
     """Make a task, which was in the state `was`, open again and without an assignee; with `anew`, at its first stage.
 
-    Raise BeingMerged while a finisher publishes its merge.
+    Raise BeingMerged while a finisher publishes the merge of the task.
     """
     _refuse_announced(tx, project, slug)
     after = step(STEPS, was.status, "unclaim" if was.status == "in_progress" else "retry")
@@ -88,10 +89,9 @@ def _refuse_announced(tx: Tx, project: str, slug: str) -> None:
 
 
 def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason: str | None, message: str) -> bool:
-    """Block a task that cannot be merged, at the stage that can mend it.
+    """Block a task that cannot be merged, at the `stage` that can mend it, and write `message` into the task's log.
 
-    `was` is its status before. `message` goes into its log. Return False when its status has changed meanwhile, or when it
-    has ended.
+    `was` is the task's status before. Return False when that status has changed meanwhile, or is failed or abandoned.
     """
     if (was, "park") not in STEPS:
         return False
@@ -104,7 +104,10 @@ def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason
 
 
 def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]]:
-    """Move a task to done, because git contains its work. Return whether it moved, and the slugs of tasks that became ready."""
+    """Move a task to done, because the merge `commit` has its work.
+
+    Return whether it moved, and the slugs of tasks that became ready.
+    """
     stepped = change(STEPS, state(tx, project, slug).status, "merge")
     if not q.merge_task(tx, project=project, slug=slug, commit=commit, **stepped, at=tx.at):
         return False, []
@@ -114,7 +117,7 @@ def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]
 def update_dependents(tx: Tx, project: str, slug: str, *, before: TaskStatus, after: TaskStatus) -> list[str]:
     """Update the counts of open blockers of a task's dependents after the task's status changed.
 
-    Return the slugs of tasks that became ready, at most FREED_SHOWN.
+    Return the slugs of tasks that became ready, at most 50 (FREED_SHOWN).
     """
     change = blockers_change(before, after)
     if change == 0 or not q.shift_blockers(tx, project=project, slug=slug, change=change) or change > 0:

@@ -78,7 +78,7 @@ class Tx(Rows):
 
     @property
     def at(self) -> int:
-        """Return the time of the request in milliseconds."""
+        """Return the time of the request, in milliseconds since 1970."""
         return self.caller.at
 
     def about(self, project: str, slug: str | None = None) -> None:
@@ -102,8 +102,8 @@ class Tx(Rows):
 class Change(_Returning[T]):
     """A change that a verb wants committed: the reason (`why`), the work to do in one transaction, and the exact request.
 
-    `returns` is the class of the work's result, None for plain JSON: when a key is used again, the result is made from its
-    stored JSON.
+    `returns` is the class of the work's result, None for plain JSON: when a request is repeated with its idempotency
+    key, the result is made from the JSON stored the first time.
     """
 
     __slots__ = ("request", "returns", "why", "work")
@@ -132,7 +132,8 @@ def _as_tuples(value: object) -> object:
 def _fence_speaker(tx: Tx) -> None:
     """Raise an error when the calling dispatch may not change anything any more.
 
-    SpeakerEnded when it is archived, NotSeated when it is a coordinator that does not hold its seat.
+    SpeakerEnded when it is archived. NotSeated when it is a coordinator that does not hold its seat, or a coordinator
+    without a tmux session that has ended.
     """
     if tx.caller.dispatch is None:
         return
@@ -191,9 +192,9 @@ class Store:
         self._funnel.shut("shared transaction")
 
     def open_shared_at_once(self, by: Caller) -> bool:
-        """Begin a shared transaction as `open_shared` does, if nobody has to be waited for; return whether it began.
+        """Begin a shared transaction as `open_shared` does, if that needs no waiting; return whether it was begun.
 
-        It never begins when the database is a server.
+        Always False when the database is a server.
         """
         raise NotImplementedError
 
@@ -219,9 +220,9 @@ class Store:
         return work(self._tx(by))
 
     def close_shared(self, why: str, *, commit: bool) -> None:
-        """Commit the shared transaction, or without `commit` undo all of it.
+        """Commit the shared transaction, with the reason `why`; without `commit`, undo all of it.
 
-        When it raises, nothing was committed, unless `is_in_doubt`.
+        When this raises an error, nothing was committed; only when this store's `is_in_doubt` is true, that is unknown.
         """
         try:
             if commit:
@@ -238,11 +239,14 @@ class Store:
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether the connection broke during the last commit, so that nobody knows whether it was done."""
+        """Whether the connection broke during the last commit, so that it is unknown whether the commit was done."""
         return False
 
     def _undo_request(self, error: BaseException) -> None:
-        """Undo the changes of one request in the shared transaction; raise SharedBroken when the whole transaction is lost."""
+        """Undo the changes of one request, which failed with `error`, in the shared transaction.
+
+        Raise SharedBroken when the whole transaction is lost.
+        """
         if self._is_in_transaction():
             try:
                 self._execute("ROLLBACK TO SAVEPOINT request")
@@ -279,7 +283,7 @@ class Store:
         return True, result
 
     def _write_operation(self, tx: Tx, why: str, asked: str, result: object) -> None:
-        """Write the row of this transaction's operation, with the fingerprint of the request and the result."""
+        """Write the row of this transaction's operation, with the request's fingerprint (`asked`) and the result."""
         q.write_operation(
             tx,
             seq=tx.seq,
@@ -306,7 +310,7 @@ class Store:
         raise NotImplementedError
 
     def _tx(self, by: Caller) -> Tx:
-        """Return the open transaction, on behalf of a caller."""
+        """Return an object for the open transaction, in which the caller `by` acts."""
         raise NotImplementedError
 
     def _execute(self, words: str) -> None:
@@ -328,5 +332,5 @@ class Store:
         raise NotImplementedError
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
-        """Return fleet's error for an error of the driver; any other error unchanged."""
+        """Return fleet's error for an error of the driver, any other error unchanged. `doing` says what failed."""
         raise NotImplementedError

@@ -260,7 +260,7 @@ def _shell_script() -> str:
 
 
 def _last_line(fleet: Fleet, ident: str) -> str:
-    """Return the last line on the agent's screen."""
+    """Return the last line on the agent's screen, without tmux's notice of its death; "nothing" when there is none."""
     try:
         lines = [line.strip() for line in fleet.agents.screen(ident).splitlines()]
     except errors.FleetError:

@@ -42,7 +42,8 @@ class PostgresUnavailable(RuntimeError):
 class ThrowawayPostgres:
     """A PostgreSQL server with its own data, removed at the end.
 
-    `start` returns at once; `wait` returns when the server accepts connections.
+    `start` returns at once; `wait` returns when the server accepts connections. `binaries` is the folder of
+    PostgreSQL's programs; None: look for one. `lives` is how often the server can be run on the same data.
     """
 
     def __init__(self, binaries: Path | None = None, *, lives: int = 1) -> None:
@@ -97,7 +98,7 @@ class ThrowawayPostgres:
             time.sleep(0.01)
 
     def begin_again(self) -> None:
-        """Run the server again on its data, after `end`, as often as `lives` allows. Return when it accepts connections."""
+        """Run the server again on its data, after `end`, at most `lives` - 1 times. Return when it is ready."""
         (self.directory / "again").touch()
         self.wait()
 

@@ -39,7 +39,11 @@ _PATIENCE = 10.0
 
 
 class Scene:
-    """A temporary home, repository and tmux server for one test. Closing it removes everything."""
+    """A temporary home, repository and tmux server for one test. Closing it removes everything.
+
+    `store` is "sqlite", or the address of a PostgreSQL server, on which the scene gets its own database. `settings` are
+    further lines of config.toml, `trust` is the setting of that name.
+    """
 
     def __init__(self, *, store: str = "sqlite", settings: str = "", trust: str = "always") -> None:
         self._database = _Database(store) if store.startswith("postgres") else None
@@ -173,7 +177,7 @@ _OUTSIDE = (
 
 
 def _remove_cgroups(home: str) -> None:
-    """Remove the control groups of killed agents; wait until they are empty, a moment after the last process has died."""
+    """Remove the control groups of killed agents. Try for up to ten seconds, until their last processes are gone."""
     try:
         record = home_record.read(home)
     except errors.FleetError:  # the test has damaged the home

@@ -36,13 +36,16 @@ def _say(text: str) -> None:
 
 
 class HookCaller:
-    """Call the hooks of one session. The methods that are steps of a script take the rest of their line."""
+    """Calls the hooks of one session. A method that is a step of a script takes the rest of the step's line."""
 
     def __init__(self, settings: str) -> None:
         self._settings: Payload = json.loads(Path(settings).read_text(encoding="utf-8")) if settings else {}
 
     def call(self, event: str, payload: Payload) -> list[Payload]:
-        """Run the hooks of an event; return the answers of those that are waited for."""
+        """Run the hooks of an event with `payload` on standard input; return their answers.
+
+        A hook marked `async` gives no answer; one marked `asyncRewake` is not run.
+        """
         whole = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), "hook_event_name": event, **payload}
         given = json.dumps(whole).encode()
         groups = self._settings.get("hooks", {}).get(event, [])

@@ -209,7 +209,7 @@ def _response(item: Body) -> Iterator[Body]:
 def contents(body: Body, commands: Sequence[str]) -> Answer:
     """Return the answer to a request in Google's interface, with Gemini CLI's tool.
 
-    A resumed conversation may repeat a result.
+    A result that a resumed conversation repeats is counted once.
     """
     parts = [part for turn in body["contents"] for part in turn["parts"]]
     results = {each["id"]: each["response"] for part in parts if (each := part.get("functionResponse"))}

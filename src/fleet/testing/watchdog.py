@@ -32,7 +32,7 @@ def end_child(child: subprocess.Popen[bytes]) -> None:
 
 
 def run_to_end(command: list[str], *, log: Path, uid: int, gid: int) -> bool:
-    """Run a command to its end; return False when it failed or was stopped."""
+    """Run a command to its end; return False when it failed, or was ended because standard input said stop."""
     with log.open("ab") as out:
         child = subprocess.Popen(
             command,

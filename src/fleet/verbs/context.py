@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Committer:
-    """Commits changes in the name of one actor; `dispatch` is that actor's dispatch when the actor is an agent."""
+    """Commits changes in the name of one actor. `dispatch` is the actor's dispatch if the actor is an agent, else None."""
 
     __slots__ = ("_invocation", "_steps", "actor", "clock", "dispatch", "ids", "refusal", "store")
 
@@ -53,16 +53,20 @@ class Committer:
         return Caller(actor=self.actor, at=self.clock.now(), key=key, dispatch=self.dispatch)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change and return its result; for a `key` that was committed before, return the stored result.
+        """Commit a change and return its result. For a `key` that was committed before, return the stored result.
 
-        Raise the error in `refusal` when the home was moved or copied.
+        `key` is the idempotency key; with None it is derived from the invocation, or is new outside of one. Raise the
+        error in `refusal` when the home was moved or copied.
         """
         if self.refusal is not None:
             raise self.refusal
         return self.commit_anyway(change, key)
 
     def commit_anyway(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change even in a home that was moved. Only for changes of rows that a repair needs first."""
+        """Commit a change as `commit` does, but also in a home that was moved or copied.
+
+        Only for changes of rows that have to be possible before the home is repaired.
+        """
         by = self.caller(self._step_key(change) if key is None else key)
         result = self.store.transact(change.why, change.work, by, *change.request)
         if change.returns is None or result is None or isinstance(result, Value):
@@ -70,7 +74,10 @@ class Committer:
         return change.returns.from_json(result)  # the stored result: this key was committed before
 
     def under(self, key: str | None) -> Invocation:
-        """Return a `with` block whose changes belong to one invocation: the idempotency key of each derives from `key`."""
+        """Return a `with` block whose changes belong to one invocation: the idempotency key of each derives from `key`.
+
+        With None, each change gets a new key.
+        """
         return Invocation(self, key)
 
     def begin_invocation(self, key: str | None) -> None:
@@ -83,10 +90,10 @@ class Committer:
         self._invocation = None
 
     def _step_key(self, change: Change[T]) -> str | None:
-        """Return the idempotency key of the next step of the invocation; None outside an invocation.
+        """Return the idempotency key for a change that the invocation commits next; None outside an invocation.
 
-        A repeated invocation derives the same keys, so that steps that were committed before are not done again. A change
-        that is made several times in one invocation gets another key each time.
+        A repeated invocation derives the same keys, so changes that were committed before are not made again. A change
+        that is made several times in one invocation gets a different key each time.
         """
         if self._invocation is None:
             return None
@@ -125,7 +132,7 @@ class Request:
         self._values: dict[str | None, SettingValues] = {}
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change in the name of the actor of this request."""
+        """Commit a change in the name of this request's actor, and return its result. `key`: see `Committer.commit`."""
         return self.by.commit(change, key)
 
     def forget(self) -> None:
@@ -193,7 +200,7 @@ class Context(Request):
 
 
 class StorelessContext(Context):
-    """A request while the store cannot be read: no repository is known, so git is run in none."""
+    """A request that is made while the store cannot be read. No repository is known, so git runs in no repository."""
 
     __slots__ = ()
 

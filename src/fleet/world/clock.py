@@ -32,7 +32,7 @@ class Clock:
         return int((time() - max(age, 0.0)) * SECOND)
 
     def ticks(self) -> float:
-        """Return seconds on a monotonic clock."""
+        """Return the seconds of a monotonic clock; only their differences mean something."""
         return monotonic()
 
     def wait(self, seconds: float) -> None:

@@ -53,7 +53,10 @@ class Own(_Asked):
     """The user's own program for pull requests (the setting `pr.command`)."""
 
     def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
-        """Open a pull request; return its address, the last word that the program prints, or None when it failed."""
+        """Open a pull request; return its address, or None when the program failed.
+
+        The address is the last word that the program prints.
+        """
         done = self._ask("--branch", branch, "--target", target, "--title", title, "--body", body)
         return _address(done)
 
@@ -96,7 +99,10 @@ class GitLab(_Asked):
     """GitLab, through the program glab."""
 
     def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:
-        """Return the address of the branch's open merge request; open one if there is none. None when that failed."""
+        """Return the address of the branch's open merge request; open one if there is none. None when that failed.
+
+        `commit` is the commit that was pushed.
+        """
         there = self._list("mr", "list", "--source-branch", branch, "--output", "json")
         ours = [each for each in there if self._is_ours(each, commit)]
         if ours:
@@ -123,9 +129,9 @@ class GitLab(_Asked):
 
 
 def forge(programs: Programs, repository: str, *, command: str | None, remote: str) -> Own | GitHub | GitLab | None:
-    """Return the program for pull requests: the user's own `command`, else gh or glab, as the remote's address suggests.
+    """Return the program for pull requests: the user's own `command`, else glab for an address of a GitLab, else gh.
 
-    When only one of the two is installed, it is that one; None when neither is. `remote` is the address.
+    When only one of glab and gh is installed, it is that one; None when neither is. `remote` is the remote's address.
     """
     if command:
         return Own(programs, repository, remote, *shlex.split(command))
@@ -152,6 +158,6 @@ def _text_in(value: object, key: str) -> str:
 
 
 def _address(done: Done) -> str | None:
-    """Return the last word that a program printed, because the address comes last; None when it failed."""
+    """Return the address that a program printed as its last word; None when it failed or printed nothing."""
     words = done.out.split()
     return words[-1] if done.ok and words else None

@@ -66,15 +66,18 @@ class Funnel:
             raise errors.EffectInTransaction(effect=effect, why=why)
 
     def shut(self, why: str) -> None:
-        """Record that this thread has opened a transaction; `why` is named when an effect is refused meanwhile."""
+        """Record that this thread has opened a transaction: until `reopen`, its effects raise EffectInTransaction.
+
+        `why` is what the transaction is for; the error says it.
+        """
         self._open[get_ident()] = why
 
     def reopen(self) -> None:
-        """Record that this thread has closed its transaction."""
+        """Record that this thread has closed its transaction: effects are allowed again."""
         self._open.pop(get_ident(), None)
 
     def _watched(self, effect: str, act: Callable[[], T]) -> T:
-        """Perform an effect and tell the watcher before and after it."""
+        """Perform an effect and return its result; tell the watcher, if there is one, before and after it."""
         if self.watcher is None:
             return act()
         self.watcher.before(effect)

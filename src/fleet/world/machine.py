@@ -27,11 +27,14 @@ class Machine:
         self._funnel = funnel
 
     def python(self) -> tuple[int, int]:
-        """Return the version of the running Python."""
+        """Return (major, minor) of the running Python."""
         return sys.version_info[:2]
 
     def version(self, program: str, flag: str) -> tuple[int, int] | None:
-        """Return the version of a program; None when it is not installed, (0, 0) when it does not print one."""
+        """Return (major, minor) of the version that a program prints when it is run with `flag`.
+
+        None when it is not installed, (0, 0) when it prints no version.
+        """
         if shutil.which(program) is None:
             return None
         said = self._funnel.through(f"{program} {flag}", lambda: _output_of_program([program, flag]))
@@ -63,7 +66,7 @@ class Machine:
         return shutil.disk_usage(path).free
 
     def is_private(self, path: str) -> bool:
-        """Return whether only the owner of a path can read it."""
+        """Return whether only its owner has any permission on what is at a path."""
         return not stat.S_IMODE(os.stat(path).st_mode) & 0o077
 
     def read_file(self, path: str) -> str | None:

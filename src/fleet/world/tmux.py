@@ -109,7 +109,7 @@ class Pane:
 class Listing:
     """All panes of the home's tmux server. When no server answers, `server` is None and `why` says why.
 
-    `silent` when tmux was asked and gave no answer at all, so that the panes may be there nevertheless.
+    `silent`: tmux gave no answer at all, so the panes may exist nevertheless.
     """
 
     server: Identity | None
@@ -186,8 +186,8 @@ class Tmux:
     def asking_once(self, act: Callable[[], T]) -> T:
         """Call `act` and return its result.
 
-        If tmux does not answer meanwhile, `listing` does not ask it again until `act` is done. What is shown to people
-        needs several listings, and each would wait for an answer.
+        Once tmux has not answered, `listing` reports that without asking it again until `act` is done. What is shown to
+        people needs several listings, and each would wait for an answer.
         """
         before, self._asks_once = self._asks_once, True
         try:
@@ -209,7 +209,7 @@ class Tmux:
     def recalled(self, server: Identity) -> Identity:
         """Tell a living server whose socket was deleted to create the socket again; return the server.
 
-        Raise TmuxRefused when it does not. A second server is never started beside it.
+        Raise TmuxRefused when the server does not answer there in time. A second server is never started beside it.
         """
         self._processes.signal(server, signal.SIGUSR1)
         for _ in range(_LOOKS):
@@ -249,7 +249,7 @@ class Tmux:
         return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
 
     def kill(self, pane: Pane) -> bool:
-        """Kill an agent's pane by its id, if its stamps are still as listed, because ids start again with each server.
+        """Kill an agent's pane, if the pane with its id still has its stamps: another server gives the same ids again.
 
         Return whether it was killed. A session ends with its last pane. A session that an older fleet stamped as a
         whole is ended only while it has one pane.
@@ -264,7 +264,7 @@ class Tmux:
         return done.ok and not done.out
 
     def capture(self, pane: Pane, *, history: bool, colours: bool = False) -> str | None:
-        """Return the text of a pane, with its history or colours on request; None when the server does not answer.
+        """Return the text of a pane, with its history or colours on request; None when tmux cannot show the pane.
 
         With colours each line is as on the screen; without, a line that was wrapped is joined.
         """
@@ -276,7 +276,7 @@ class Tmux:
     def screens(self, panes: Sequence[Pane]) -> dict[int, str]:
         """Return the text of the screens of panes, by the panes' numbers, with few calls.
 
-        A pane that is gone is left out. When the server stops answering, so are the panes not read yet.
+        A pane that is gone is left out. When the server stops answering, the panes not read yet are left out too.
         """
         found: dict[int, str] = {}
         left = [pane.number for pane in panes]
@@ -319,7 +319,7 @@ class Tmux:
         return self._ask("exit-empty", "set-option", "-s", "exit-empty", "on").ok
 
     def clients(self) -> list[tuple[str, str]]:
-        """Return the terminals attached to the server: the device and the name (TERM) of each."""
+        """Return (device, name as in TERM) of each terminal attached to the server; [] when tmux does not answer."""
         done = self._ask("list-clients", "list-clients", "-F", "#{client_tty}\t#{client_termname}")
         found = (line.partition("\t") for line in done.out.splitlines()) if done.ok else ()
         return [(device, name) for device, _, name in found if device]
@@ -341,7 +341,8 @@ class Tmux:
     def _ask(self, what: str, *words: str, lock: int | None = None) -> Done:
         """Run tmux in UTF-8 and return the result; `what` names the call in the funnel.
 
-        In another encoding tmux would not print the column separator.
+        In another encoding tmux would not print the column separator. `lock` is the descriptor of a lock that tmux
+        inherits.
         """
         asked = ["tmux", "-u", "-N", "-S", self.socket, *words]
         return self._programs.run(f"tmux {what}", asked, limit=LIMIT, lock=lock)
@@ -353,12 +354,12 @@ def _is(name: str, value: str) -> str:
 
 
 def _both(one: str, other: str) -> str:
-    """Return a tmux format that is true when both formats are."""
+    """Return a tmux format that is true when both given formats are true."""
     return f"#{{&&:{one},{other}}}"
 
 
 def _quoted(path: str) -> str:
-    """Quote a path for the shell command of a tmux hook, inside the quotes of the hook itself."""
+    """Return a path quoted for a shell command that is itself inside the quotes of a tmux hook."""
     return "".join(sign if sign.isalnum() or sign in "/._-+" else _SIGNS.get(sign, rf"\\{sign}") for sign in path)
 
 

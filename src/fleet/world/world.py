@@ -167,8 +167,8 @@ class World:
     def start_fleet(self, *words: str, for_person: bool = False, more: dict[str, str] | None = None) -> None:
         """Start another fleet command in the background, without the identity of the agent that this process may be.
 
-        `for_person`: a person has asked for it, and what it starts gets the variables of that person's shell. `more`
-        are additional variables.
+        `for_person`: a person has asked for the command, and the agents that it starts get the variables of that
+        person's shell. `more` are additional environment variables of the command.
         """
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
         env |= ({} if for_person else {UNATTENDED: "1"}) | (more or {})
@@ -180,7 +180,7 @@ class World:
         return self.work_gate("daemon", "daemon")
 
     def starting(self, dispatch: str) -> AbstractContextManager[None]:
-        """Return a context in which this thread starts a dispatch. Only the daemon records that."""
+        """Return a context in which this thread starts a dispatch. Only the daemon records there what it starts."""
         from contextlib import nullcontext
 
         return nullcontext() if self.daemon is None else self.daemon.starting(dispatch)
@@ -196,7 +196,7 @@ class World:
         return holder.who if holder is not None and self.processes.life(holder.who) == "alive" else None
 
     def has_lost_daemon(self) -> bool:
-        """Return whether this home's daemon died: its gate's file names a dead process. A daemon that ends empties it."""
+        """Return whether this home's daemon died: its gate's file, which it empties at exit, names a dead process."""
         holder = self.daemon_gate().holder() if self._is_daemon_named() else None
         return holder is not None and self.processes.life(holder.who) == "dead"
 
@@ -208,7 +208,7 @@ class World:
         return process.pid
 
     def _is_daemon_named(self) -> bool:
-        """Return whether the daemon's gate names a process that is not this one. Nothing is imported where no daemon runs."""
+        """Return whether the daemon's gate's file names a process other than this one. Imports nothing."""
         path = f"{self.home}/{paths.lock('daemon')}"
         return self.daemon is None and os.path.exists(path) and os.path.getsize(path) > 0
 

@@ -55,7 +55,8 @@ class Agents(Part):
     def output(self, ident: str) -> str:
         """Return the kept output of an agent that has ended. Raise Absent when nothing was kept.
 
-        For a merge, return what its verify or setup command has printed so far.
+        For a merge, return what its verify or setup command has printed so far; "" for a coordinator that the daemon
+        plays.
         """
         if "/" in ident:
             raise errors.NoSuchDispatch(dispatch=ident)
@@ -73,9 +74,9 @@ class Agents(Part):
             raise errors.Absent(what=f"output of {ident}: its session is gone and nothing was kept") from None
 
     def _unfinished_output(self, row: Dispatch) -> str:
-        """Return what a running merge has printed so far.
+        """Return what a running merge has printed so far; "" for a coordinator that the daemon plays.
 
-        Raise Absent for any other agent: its session cannot be found.
+        Raise Absent for any other agent: it has no session yet, or tmux does not show its session.
         """
         if is_held_by_daemon(row):
             return ""  # it has no screen, and nothing to say yet
@@ -108,7 +109,7 @@ class Agents(Part):
     def attach_words(self, ident: str) -> list[str]:
         """Return the tmux command, as words, that attaches a terminal to an agent's session.
 
-        Raise Absent when it has no session.
+        Raise Absent when it has no session, NoTerminal for a coordinator that the daemon plays.
         """
         self._by.may("agents.attach_words")
         pane = self._pane(ident)
@@ -155,7 +156,7 @@ class Agents(Part):
     def _pane(self, ident: str) -> Pane | None:
         """Return the tmux pane of an agent; None when it has none.
 
-        Raise TmuxRefused when tmux does not answer and the agent has not ended, so that it may have one.
+        Raise TmuxRefused when tmux does not answer and the agent has not ended, so that its pane may exist.
         """
         listing = self._by.world.tmux.listing()
         if listing.silent and not self._is_duty(ident):

@@ -42,15 +42,18 @@ class Claims(Part):
         return claim_views.inspect(self._by.view, ident)
 
     def disown(self, ident: str, kind: str, reason: str) -> Disowned:
-        """Give up the claims of a kind that a dispatch or job has and that another host or tmux socket made; record the reason.
+        """Give up the claims of one kind of the dispatch or job `ident`, which another host or tmux socket made.
 
-        `ident` is the dispatch or the job. Nothing outside the database is touched.
+        `reason` is recorded. Nothing outside the database is touched. Raise Refused for a claim of this home.
         """
         self._by.may("claims.disown")
         return disown_claim(self._by.context, ident, kind, reason)
 
     def acquire_prompt(self, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
-        """Write the prompt file of a dispatch into the inbox. Create a pending dispatch when none has this id."""
+        """Write the prompt file of a dispatch into the home's folder `inbox`.
+
+        When no dispatch has this id, create it as pending.
+        """
         self._by.may("claims.acquire_prompt")
         if "/" not in wanted.owner:  # only a task's slug
             wanted = replace(wanted, project=self._by.project_here(wanted.project))
@@ -62,7 +65,7 @@ class Claims(Part):
         return prompts.release_prompt(self._by.context, ident, kind)
 
     def rewrite_prompt(self, new: str, old: str, content: str) -> PromptOutcome:
-        """Hand the inbox of the dispatch `old` over to the dispatch `new`, with new content."""
+        """Hand the prompt file of the dispatch `old` over to the dispatch `new`, with new content."""
         self._by.may("claims.rewrite_prompt")
         return prompts.rewrite_prompt(self._by.context, new, old, content)
 

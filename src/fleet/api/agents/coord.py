@@ -53,7 +53,8 @@ class Coord(Part):
     def replace(self, wanted: Wanted) -> Seated:
         """Start a new coordinator and wait until it has the seat.
 
-        Raise NotProven when it does not get the seat; the old coordinator keeps it then.
+        Raise NotProven when the new one does not prove itself in time: the old coordinator keeps the seat then. Raise
+        NoCoordinator when the project has none.
         """
         speaker = self._by.may("coord.replace", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
@@ -83,9 +84,9 @@ class Coord(Part):
         return daemon_duty.held_seats(self._by.context)
 
     def lost(self) -> dict[str, str]:
-        """Return the coordinators that a daemon played which has died: their dispatch ids by project.
+        """Return the coordinators whose daemon has died: their dispatch ids by project.
 
-        `start` replaces each by a new one.
+        `start` replaces each of them by a new one. A coordinator that was asked to exit is left out.
         """
         return daemon_duty.lost_seats(self._by.context)
 
@@ -129,9 +130,9 @@ class Coord(Part):
         daemon_duty.write_lines(self._by.context, holder, lines)
 
     def watch(self, project: str) -> list[str] | None:
-        """Wake the agent that coordinates a project if there is news for it.
+        """Wake the agent that coordinates a project if there is news for it. Continue failed turns, deliver messages.
 
-        Returns lines of text about what was done; None when no agent coordinates the project.
+        Returns a line of text about each thing done; None when no agent coordinates the project.
         """
         self._by.may("coord.watch")
         return wake.watch(self._by.context, project)
@@ -147,22 +148,28 @@ class Coord(Part):
         return handoff.hand_off(self._by.context, ident, reason=why, written=written, by=str(self._by.actor))
 
     def drain(self, project: str | None = None) -> list[HandoffView]:
-        """Advance every queued handoff as far as possible without waiting. Returns the handoffs with their states."""
+        """Advance every queued handoff as far as possible without waiting. Returns these handoffs.
+
+        With `project` None, advance those of all projects.
+        """
         self._by.may("coord.drain")
         return handoff.drain(self._by.context, project)
 
     def drain_later(self) -> None:
-        """Start a process that advances the queued handoffs. It goes on when the agent that asked for its own handoff ends."""
+        """Start a background process that advances the queued handoffs, and return at once.
+
+        An agent calls this to be handed off itself: the process survives the end of the agent.
+        """
         self._by.may("coord.drain_later")
         self._by.world.start_fleet("drain", "--wait")
 
     def finish_handoff(self, entry: str, *, limit: float) -> HandoffView:
-        """Advance one handoff until it is finished, for at most `limit` seconds."""
+        """Advance the handoff with the id `entry` until it is done or dropped, for at most `limit` seconds."""
         self._by.may("coord.finish_handoff")
         return handoff.finish(self._by.context, entry, limit=limit)
 
     def handoffs(self, project: str | None = None) -> list[HandoffView]:
-        """Return every handoff, oldest first, of one project or of all."""
+        """Return every handoff, the ended ones too, oldest first, of one project or (None) of all."""
         rows = self._by.store.read(lambda snapshot: q.listed_handoffs(snapshot, project=project))
         return [handoff.view(row) for row in rows]
 

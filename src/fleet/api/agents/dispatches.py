@@ -58,7 +58,10 @@ class Dispatches(Part):
             return dispatch.dispatch(context, wanted)
 
     def check_start(self, wanted: Wanted) -> None:
-        """Raise the error that would refuse to start this agent. Start nothing."""
+        """Raise an error when this agent could not be started; start nothing.
+
+        It could not when a setting that it needs is not trusted, no engine is set, or the engine cannot start here.
+        """
         plan.check_start(self._by.context, wanted)
 
     def stop(self, ident: str, reason: str = "stopped by a person") -> Ended:
@@ -86,8 +89,8 @@ class Dispatches(Part):
     def resume(self, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
         """Resume the work of a dispatch, session or task in a new dispatch.
 
-        With `force`, first stop a resume that is in progress. `project` is the task's project, None when `given` names it
-        or it does not matter.
+        `given` names the dispatch, session or task; `project` is where a task's slug is looked for, None for all
+        projects. With `force`, first stop another resume of the same work.
         """
         context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:
@@ -104,26 +107,29 @@ class Dispatches(Part):
     def resumable(self, project: str | None = None) -> Resumables:
         """Return the dispatches that can be resumed, with the reason why each ended.
 
-        Settles those whose agent has died unnoticed.
+        First settle the dispatches whose agent has died unnoticed.
         """
         return resume_all.resumable(self._by.context, project)
 
     def resume_all(self, project: str | None = None) -> ResumedMany:
-        """Resume every dispatch that was interrupted, in one project or (None) in all, within the limits."""
+        """Resume every interrupted dispatch of one project or (None) of all, as far as the limits on agents allow."""
         self._by.may("dispatches.resume_all")
         return resume_all.resume_all(self._by.context, project)
 
     def resume_after_boot(self) -> ResumedMany | None:
-        """Resume what was interrupted when the machine went down, within the limits.
+        """Resume what was interrupted when the machine went down, as far as the limits on agents allow.
 
-        Returns None when this boot has done so already.
+        Returns None when everything was resumed already since this boot.
         """
         self._by.may("dispatches.resume_after_boot")
         return resume_all.resume_after_boot(self._by.context)
 
     # looking ----------------------------------------------------------------------------------------------------------
     def find(self, given: str, project: str | None = None) -> str:
-        """Return the id of the dispatch that a person names. Look among archived dispatches when no other one fits."""
+        """Return the id of the dispatch that a person names: by its id, the beginning of it, its session or its task.
+
+        An archived dispatch is returned only when no other one fits. Raise NoSuchDispatch when none fits.
+        """
         return find_dispatch(self._by, given, project)
 
     def list(self, project: str | None = None, *, ended: bool = True) -> DispatchViews:
@@ -146,7 +152,7 @@ class Dispatches(Part):
     def show(self, ident: str) -> Journal:
         """Return one dispatch and its claims, also when it is archived.
 
-        The claims of a dispatch that is not archived are compared with the world, those of another one are as recorded.
+        Each claim says how the claimed thing looks now; the claims of an archived dispatch are as they were recorded.
         """
         live = self._by.store.read(lambda rows: journal.journal_view(rows, ident))
         if live is not None:
@@ -193,7 +199,7 @@ def _project_or_none(by: Actor) -> str | None:
 
 
 def refuse_freer_agent(by: Actor, speaker: Speaker | None, act: str, wanted: Wanted) -> None:
-    """Raise NotAllowed when an agent would start another agent that may do more than it may itself.
+    """Raise NotAllowed when the agent `speaker` would start another agent that may do more than itself.
 
     A command, and an engine without autonomies, count as free to do everything.
     """

@@ -43,17 +43,17 @@ class Engines(Part):
         return self._by.store.read(engine_holds.limits)
 
     def lift(self, engine: str) -> Lifted:
-        """Let agents start on an engine again that a limit held back, because a person says that it works.
+        """Release an engine that a limit holds back, because a person says that it works: agents start on it again.
 
-        One agent that the hold has stopped goes on first, as a trial.
+        One agent that the limit has stopped goes on first, as a trial.
         """
         self._by.may("engines.lift")
         return failed_turns.try_engine_again(self._by.context, names.engine(engine))
 
     def allow(self, dollars: float, *, project: str | None = None, slug: str | None = None) -> Allowed:
-        """Allow more dollars than the budget of a task, of a project, or, without a project, of today.
+        """Allow `dollars` beyond the budget of a task; without `slug`, of a project; without `project`, of today.
 
-        Agents that the budget stopped are told to go on.
+        Agents that the budget stopped are told to go on. Raise BadInput for an amount that cannot be allowed.
         """
         self._by.may("engines.allow")
         if not LEAST_DOLLARS <= dollars <= MOST_DOLLARS:
@@ -79,6 +79,6 @@ class Engines(Part):
         return install_hooks.uninstall(self._by.context, self.show(engine))
 
     def hooks(self) -> list[HooksOf]:
-        """Return each engine that has hooks, and whether they are installed in the person's own settings."""
+        """Return for each engine that has hooks whether fleet's hooks are installed in the person's own settings."""
         view = self._by.view
         return [install_hooks.status(view, engine) for engine in self.all().values() if engine.hooks]

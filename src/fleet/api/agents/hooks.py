@@ -31,7 +31,7 @@ class Hooks(Part):
         """Handle one hook event of the agent that speaks, and return the reply to its engine.
 
         The hook was called at the time `at`. `nonce` proves a new coordinator; `rules` are the permission rules with
-        which the agent was started. When the reply has a question, the hook has to wait for its answer.
+        which the agent was started. When the reply has the id of a question, the hook has to wait for the answer to it.
         """
         self._by.may("hooks.event")
         dialect, hooking = self._opened(engine, nonce=nonce, rules=rules)
@@ -40,19 +40,19 @@ class Hooks(Part):
         return hooking.handle_event(dialect, event, payload, min(at, self._by.clock.now()))
 
     def answer(self, *, event: str, engine: str, payload: Payload, question: str, last: bool = False) -> Looked:
-        """Look once, without waiting, for a person's answer to a question of the agent.
+        """Look once, without waiting, for the answer to a question of the agent. The result says if the wait is over.
 
-        With `last`, the hook stops waiting: close the question unless it was answered.
+        With `last`, the hook waits no longer: close the question unless it was answered.
         """
         self._by.may("hooks.answer")
         dialect, hooking = self._opened(engine)
         return hooking.look_for_answer(dialect, event, payload, question, last=last)
 
     def messages(self, *, engine: str, settling: bool = False) -> Woken:
-        """Look once, without waiting, for messages to the idle agent.
+        """Look once, without waiting, for messages to the idle agent. The result says if the wait is over.
 
-        With `settling`, do not end the wait when the agent is not recorded as idle: another hook may be about to record
-        that.
+        With `settling`, the wait goes on although the agent is not recorded as idle: another hook may be about to
+        record that.
         """
         self._by.may("hooks.messages")
         dialect, hooking = self._opened(engine)

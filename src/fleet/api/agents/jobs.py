@@ -56,7 +56,10 @@ class Jobs(Part):
         return begin.plan(self._by.context, asked, os.environ)
 
     def resume(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> JobEnded:
-        """Resume a job where its last runner stopped. With `force`, first stop the process that runs the job."""
+        """Resume a job where its last runner stopped. With `force`, first stop the process that runs the job.
+
+        `tell` and `wanted` are as in `run`.
+        """
         from fleet.verbs.jobs import begin
 
         self._by.may("jobs.resume")
@@ -105,7 +108,7 @@ class Jobs(Part):
         return listing.item(self._by.view, ident, given)
 
     def logs(self, ident: str, item: str | None = None) -> Iterator[StepOutput]:
-        """Return what the steps of a job printed; with `item`, only for that item."""
+        """Return what the steps of a job printed; with `item`, an id or the beginning of one, only for that item."""
         from fleet.verbs.jobs import listing
 
         return listing.logs(self._by.view, ident, item)

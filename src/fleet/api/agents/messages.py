@@ -58,7 +58,7 @@ class Messages(Part):
         ]
 
     def _living_agents(self, project: str | None) -> list[LivingAgent]:
-        """Return the agents whose dispatch has not ended, of a project or of all.
+        """Return the agents whose dispatch has not ended, of one project; with None, of all.
 
         Raise NoSuchProject for an unknown project.
         """
@@ -67,10 +67,10 @@ class Messages(Part):
         return self._by.store.read(lambda rows: q.living_agents(rows, project=project))
 
     def _wait_for_delivery(self, ident: str, to: LivingAgent, why: str) -> Sent:
-        """Return whether a message was delivered.
+        """Return whether the message with the id `ident` to the agent `to` was delivered, and how.
 
-        `ident` is the message's id. `why` is the reason why it was not delivered at once, '' when it was; when it says that
-        a hook is about to take the message, wait up to five seconds.
+        `why` is the reason why it was not delivered at once, '' when it was; when it says that a hook is about to take
+        the message, wait up to five seconds for that.
         """
         until = self._by.clock.ticks() + (ARRIVAL if "moment" in why else 0)
         while (delivered := self._delivered_message(ident)) is None and self._by.clock.ticks() < until:
@@ -94,7 +94,7 @@ class Messages(Part):
     def acknowledge(self, ids: list[str]) -> list[str]:
         """Record that the calling agent has received these messages.
 
-        Returns the ids that were not acknowledged before.
+        Returns the ids that were not acknowledged before. Raise Refused for a person.
         """
         if self._by.speaker is None:
             raise errors.Refused(what="only an agent acknowledges its messages")
@@ -122,7 +122,7 @@ class Messages(Part):
         return [agent for agent in Agents(self._by).list() if agent.state in _ASKING_STATES]
 
     def answer(self, given: str, words: list[str], *, reason: str = "", kind: QuestionKind | None = None) -> Answered:
-        """Answer a question, named by its id or its agent. Returns whether the agent has taken the answer.
+        """Answer the question that `given` names by its id, agent or task. Returns whether the agent took the answer.
 
         `words` has an answer for each part of the question; `reason` goes to an agent that is denied something. Raise
         BadInput when the question is not of this `kind`, or the words do not fit it.

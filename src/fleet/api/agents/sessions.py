@@ -25,9 +25,10 @@ class Sessions(Part):
     __slots__ = ()
 
     def launch(self, ident: str) -> Launched:
-        """Record that a dispatch is in flight in this process.
+        """Record that the agent of a dispatch runs in this process.
 
-        Returns the program that the process has to become (exec). Raise Superseded when it was launched or ended before.
+        Returns the program that the process has to become (exec). Raise Superseded when the dispatch was launched
+        before, or has ended.
         """
         from fleet.verbs.dispatch.launch import launch
 
@@ -36,20 +37,29 @@ class Sessions(Part):
     def settle(self, ident: str) -> Ended:
         """End a dispatch if its process is proven dead.
 
-        The result says whether it was settled, and why not otherwise.
+        The result says whether the dispatch was settled, and if not, why.
         """
         from fleet.verbs.dispatch.settle import settle
 
         return settle(self._by.context, ident)
 
     def deaths(self) -> Deaths:
-        """Return this home's unsettled dead agents, the processes of its living agents, and how many are not dead."""
+        """Return what is known of this home's unfinished dispatches: which agents are dead, and which processes live.
+
+        `dead` are the ids of the dead agents, `awaited` those among them that the living runner of a job is about to
+        settle, `alive` the processes of living agents. `others` counts the dispatches that are not dead: alive,
+        starting or unknown. Merges, and coordinators that the daemon plays, are left out.
+        """
         from fleet.verbs.dispatch.facts import find_deaths
 
         return find_deaths(self._by.context)
 
     def settle_soon(self, ident: str) -> Ended:
-        """Settle the dispatch of an agent that is exiting: try for up to two seconds, then return the last result."""
+        """Settle the dispatch of an agent that is exiting: try for up to two seconds, then return the last result.
+
+        Once the dispatch is settled, start fleet's own coordinator again if the agent was that coordinator, and start
+        the project's watch (`fleet coord watch`) if it is missing.
+        """
         for _ in range(_LOOKS):
             ended = self.settle(ident)
             if ended.settled:

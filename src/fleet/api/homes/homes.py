@@ -54,9 +54,9 @@ class Homes(Part):
     def disown(self, ident: str, reason: str) -> DisownedDispatch:
         """End a dispatch because a person says that its home or machine no longer exists.
 
-        `ident` may also be a job: it is taken over by this home. `reason` is recorded. Afterwards the dispatch's claims
-        are released as far as possible, and `left` says what remains; in a home that has been moved, only rows are
-        changed.
+        `ident` is the dispatch, or a job, which this home takes over. `reason` is recorded. Afterwards the dispatch's
+        claims are released as far as possible, and `left` of the result says what remains. In a home that was moved, no
+        claims are released: only the database is changed.
         """
         self._by.may("homes.disown")
         disowned = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
@@ -93,7 +93,7 @@ class Homes(Part):
         return unit.replaced(notes=[ended, *unit.notes])
 
     def _rows_only(self) -> RowsOnly:
-        """Return a request that may change only rows, also in a home that was moved. `repair` and `disown` use it."""
+        """Return a request that may change only the database, also in a home that was moved."""
         return RowsOnly(home=self._by.home, by=self._by.committer, world=self._by.world)
 
 

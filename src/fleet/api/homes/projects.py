@@ -82,7 +82,8 @@ class Projects(Part):
     def ensure(self, path: str, name: str | None = None) -> Registration:
         """Return the project of a repository; register the repository when it has none.
 
-        Raise BareRepository without a checkout. Without a name, it gets the name of the directory.
+        Without a name, a new project gets the name of the directory. Raise BareRepository for a repository without a
+        checkout.
         """
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
@@ -108,7 +109,8 @@ class Projects(Part):
     def remove(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Removed:
         """Remove a project from fleet.
 
-        With `with_tasks`, export its tasks into a file of the home and remove them too.
+        With `with_tasks`, export its tasks into a file of the home and remove them too. Raise ProjectInUse while
+        something still uses the project.
         """
         self._by.may("projects.remove")
         names.project(name)
@@ -154,7 +156,7 @@ class Projects(Part):
         return cleared
 
     def _release_trees(self, name: str) -> None:
-        """Remove the project's warm tree, which is kept for its next merge.
+        """Remove the worktree that is kept for the project's next merge.
 
         Raise ProjectInUse when it cannot be removed now.
         """
@@ -242,7 +244,7 @@ class Projects(Part):
     def _seat_coordinator(self, project: str) -> tuple[str, bool, Words]:
         """Start a coordinator for the project unless one lives.
 
-        Returns its id, whether it was started, and warnings.
+        Returns the coordinator's id, whether it was started or resumed now, and warnings.
         """
         coord = Coord(self._by)
         now = coord.show(project)

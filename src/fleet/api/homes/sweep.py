@@ -25,7 +25,8 @@ class Sweep(Part):
     def run(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Swept]:
         """Find what ended dispatches and tasks left behind; with `kill`, release it.
 
-        `phases` are the parts of the sweep to do. Returns each finding and what was done with it.
+        `phases` names the parts of the sweep to do: "orphans", "retry-releases", "reconcile-derived", "warm-trees".
+        Returns each finding and what was done with it.
         """
         if kill:
             self._by.may("sweep.run")

@@ -60,7 +60,7 @@ class Views(Part):
         return take_snapshot(self._by.view)
 
     def changes(self) -> Changes:
-        """Return an object that waits for the next committed operation: then a screen takes a new snapshot.
+        """Return an object that waits for the next committed operation, after which a screen takes a new snapshot.
 
         A running daemon pushes the changes. Without one, the store is polled a few times a second.
         """
@@ -75,13 +75,13 @@ class Views(Part):
         return PushedChanges(self._by.home, polled, lambda: self._by.store.read(operations.newest))
 
     def timeline(self, *, since: int) -> list[Span]:
-        """Return when each agent worked since the time `since`, and how its dispatch ended."""
+        """Return when each agent worked since the time `since` (in milliseconds), and how its dispatch ended."""
         from fleet.api.views.timeline import timeline
 
         return self._by.store.read(lambda rows: timeline(rows, since))
 
     def recap(self, *, since: int, project: str | None = None) -> Recap:
-        """Return what happened since the time `since`, in all projects or in one."""
+        """Return what happened since the time `since` (in milliseconds), in all projects or in one."""
         from fleet.verbs.views import recap
 
         now = self._by.clock.now()
@@ -104,7 +104,7 @@ class Views(Part):
         return list(doctor.examine(self._view_of_doctor()))
 
     def _view_of_doctor(self) -> Context:
-        """Return a request that reads; one without the store when that cannot be read, which the doctor then says."""
+        """Return a request for reading; one without a store when the store cannot be read, which the doctor reports."""
         try:
             return self._by.view
         except errors.StoreError:

@@ -72,7 +72,7 @@ class FleetByDoor(Fleet):
         """Send one method call to the daemon and return its answer. Raise NoDoor when none answers within ten seconds.
 
         `method` is like "tasks.add". While the daemon restarts, the call is sent again under the same key, so that the act
-        is done once.
+        is done once. Raise Unanswered instead of NoDoor when an act was sent, and nobody knows whether it was done.
         """
         key = args.get("key") or self.ids.key()
         args |= {"key": key} if "key" in args else {}
@@ -91,7 +91,7 @@ class FleetByDoor(Fleet):
         raise _no_door(why)
 
     def _opened_door(self) -> Door:
-        """Return the connection to the daemon; open it if there is none."""
+        """Return the connection to the daemon; open it if there is none. Raise DoorClosed when nobody answers."""
         if self.door is None:
             door = Door(os.environ[DOOR], longest=LONGEST_LINE_OF_AGENTS)
             door.open()
@@ -100,5 +100,5 @@ class FleetByDoor(Fleet):
 
 
 def _no_door(why: str) -> errors.NoDoor:
-    """Return the error NoDoor for the socket that the environment names."""
+    """Return the error NoDoor for the socket that the environment names; `why` says why it cannot be used."""
     return errors.NoDoor(path=os.environ.get(DOOR), why=why)

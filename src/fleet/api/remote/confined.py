@@ -24,7 +24,7 @@ _AGENT = "ident"
 
 
 class ConfinedPart:
-    """One part of `Fleet`, for the agent that speaks. What the agent may not read is refused before it is looked up."""
+    """One part of `Fleet` for an agent: a method that reads raises NotAllowed for what the agent may not read."""
 
     def __init__(self, name: str, part: Part, by: Actor) -> None:
         self._name = name
@@ -32,14 +32,15 @@ class ConfinedPart:
         self._by = by
 
     def __getattr__(self, method: str) -> object:
-        """Return a method of the part: a method that acts checks the agent's role itself; a method that reads is checked here."""
+        """Return a method of the part. One that reads is returned with a check; one that acts checks by itself."""
         own, whole = getattr(self._part, method), f"{self._name}.{method}"
         return own if whole in ACTS or not callable(own) else self._checked(whole, own)
 
     def _checked(self, whole: str, own: Callable[..., object]) -> Callable[..., object]:
         """Return a function that performs the read `own` after checking what the agent's role and project allow.
 
-        `whole` is the full name of the method, such as `tasks.show`. A result about another project is refused too.
+        `whole` is the full name of the method, such as `tasks.show`. The function raises NotAllowed also when the
+        result is about another project.
         """
 
         @wraps(own)

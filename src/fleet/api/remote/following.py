@@ -26,7 +26,10 @@ _GREETING_AGAIN = 0.5
 
 
 class Silence:
-    """Judges whether a daemon that pushes nothing has stopped: operations were committed seconds ago, and it did not push them."""
+    """Judges whether a silent daemon has stopped: then operations were committed seconds ago, and it did not push them.
+
+    `newest` reads the number of the newest operation from the store.
+    """
 
     def __init__(self, newest: Callable[[], int]) -> None:
         self._newest = newest
@@ -48,7 +51,7 @@ class Silence:
 
 
 class PushedChanges:
-    """Waits for the next operation, of which the daemon tells; while no daemon answers, `otherwise` waits for it.
+    """Waits until the daemon pushes the next operation; while no daemon answers, `otherwise` waits for it in its place.
 
     `newest` reads the number of the newest operation from the store.
     """
@@ -130,7 +133,10 @@ def _is_ready(door: Door, timeout: float) -> bool:
 
 
 class PushedOperations:
-    """Follows the operations of a home by the daemon, as long as one answers."""
+    """Follows the operations of a home, which its daemon pushes, as long as `wanted()` is true and the daemon answers.
+
+    `newest` reads the number of the newest operation from the store.
+    """
 
     def __init__(self, home: str, wanted: Callable[[], bool], newest: Callable[[], int]) -> None:
         self._home = home
@@ -165,7 +171,10 @@ class PushedOperations:
 
 
 def _next_operations(door: Door) -> Iterator[OperationView | int]:
-    """Yield the operations of the daemon's next push, or the number in a push `gap`. Yield nothing after a time-out."""
+    """Yield the operations of the daemon's next push; nothing when none comes within half a second.
+
+    For a push `gap`, yield the number up to which operations were rotated into the archive.
+    """
     if not _is_ready(door, _LOOK):
         return
     push: Json = door.receive(patience=_ANSWER)

@@ -46,7 +46,7 @@ class JsonType:
 
 
 def json_type(annotation: str, *, or_null: bool = False) -> JsonType | None:
-    """Return which JSON types an annotation allows, with `or_null` also null; None when the annotation is too complex to tell."""
+    """Return the JSON types that an annotation allows, with `or_null` also null; None when it is too complex."""
     types: list[type] = []
     elements: type | None = None
     for part in [*annotation.split(" | "), *(["None"] if or_null else [])]:

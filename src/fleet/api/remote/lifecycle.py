@@ -77,7 +77,7 @@ def _absent(by: Actor) -> DaemonStatus:
 def why_silent(by: Actor) -> errors.DaemonSilent | None:
     """Return the error that names the process of a daemon that does not answer; None when no process serves the home.
 
-    It names the path instead when a foreign file is where the daemon's socket belongs.
+    It is SocketHidden, which also names the path, when something else is at the path of the daemon's socket.
     """
     gate = by.world.daemon_gate()
     if gate.is_free():
@@ -89,7 +89,7 @@ def why_silent(by: Actor) -> errors.DaemonSilent | None:
 
 
 def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
-    """Return the counters of a daemon's work from its status; None when none runs."""
+    """Return the counters of a daemon's work from its status; None when none runs. `now` is in milliseconds."""
     if not found.running:
         return None
     return DaemonFigures(
@@ -133,7 +133,7 @@ def start(by: Actor) -> DaemonStatus:
 
 
 def refuse_unusable_store(by: Actor) -> None:
-    """Raise why the store cannot be used, unless a database server does not answer: a daemon waits for that."""
+    """Raise the error of an unusable store, unless it is that a database server is silent: a daemon waits for that."""
     if isinstance(by.store, UnusableStore) and not isinstance(by.store.why, errors.StoreUnreachable):
         raise by.store.why
 

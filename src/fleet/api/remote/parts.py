@@ -55,11 +55,10 @@ class RemotePart:
         return lambda *given, **named: self._ask(method, own, given, named)
 
     def _ask(self, method: str, own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Any:  # noqa: ANN401
-        """Let the daemon perform the method `own` of this part, and return its answer.
+        """Let the daemon perform the method with the name `method` of this part, and return its answer.
 
-        `given` and `named` are the call's arguments.
-
-        Perform it in this process, under the same key, when the daemon is gone.
+        When the daemon is gone, call `own`, the same method in this process, under the same idempotency key. `given`
+        and `named` are the call's arguments.
         """
         whole = f"{self._name}.{method}"
         args = arguments(own, given, named)
@@ -87,8 +86,9 @@ class RemotePart:
     def _repeat(self, own: Callable[..., T], args: Json, key: str, *, again: str | None) -> T:
         """Perform in this process a request that the daemon may have performed, or may still be performing.
 
-        Changes that the daemon has committed are found by the key `again`. Raise AnswerLost, which lists them, when the
-        repetition is refused because of them.
+        `again` is the key under which changes that the daemon has committed are not made again; None for a request that
+        continues from the state in the store. Raise AnswerLost, which lists the daemon's changes, when the repetition
+        fails and there are such changes.
         """
         try:
             return self._repeat_when_free(own, args, again)
@@ -99,10 +99,10 @@ class RemotePart:
             raise errors.AnswerLost(done=_listed(row.why for row in done), why=str(error)) from error
 
     def _repeat_when_free(self, own: Callable[..., T], args: Json, key: str | None) -> T:
-        """Perform the request in this process under the idempotency key `key`.
+        """Perform the request in this process under the idempotency key `key` (None: each change gets a new key).
 
-        A child process of the daemon has performed it before and may still hold the gate of a job: then try again until the
-        gate is free, and raise ResumeInProgress when that takes too long.
+        A child process of the daemon that has begun the request may still hold the gate of a job: then try again until
+        the gate is free, and raise ResumeInProgress when it is not free after 30 seconds.
         """
         clock = self._actor.clock
         until = clock.ticks() + _ENDING
@@ -153,7 +153,7 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
 
 
 def caller_of(by: Actor, method: str = "") -> Json:
-    """Return who asks and from which directory and environment, as a request carries it.
+    """Return the `caller` of a request: who asks, with which token, and from which directory and environment.
 
     A heavy method (see `acts`), which starts processes, gets the whole environment; others only the variables that fleet
     reads.

@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class UnusableStore(Store):
-    """Raises an error, `why` it cannot be used, at every use."""
+    """A store whose every use raises the error `why`. `kind` says which kind of database it stands for."""
 
     def __init__(self, funnel: Funnel, why: FleetError, *, kind: str = "none") -> None:
         super().__init__(funnel)
@@ -26,11 +26,11 @@ class UnusableStore(Store):
         self.why = why
 
     def read(self, query: Callable[[Rows], T]) -> T:  # noqa: ARG002
-        """Raise the error."""
+        """Raise the error that says why this store cannot be used."""
         raise self.why
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:  # noqa: ARG002
-        """Raise the error."""
+        """Raise the error that says why this store cannot be used."""
         raise self.why
 
     def close(self) -> None:

@@ -55,7 +55,7 @@ def _fields_of(value: object) -> Json | None:
 
 
 def type_of(value: object) -> str:
-    """Return the class of a result as `module:Class`, `[module:Class]` for a list of such.
+    """Return the class of a result as `module:Class`; for a list, that of its first element as `[module:Class]`.
 
     "" for plain JSON and for an empty list.
     """
@@ -73,7 +73,7 @@ def name_of_class(made: type) -> str:
 
 
 def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
-    """Return a result made from its JSON and the name of its class, as `type_of` gave it."""
+    """Return a result made from its JSON and the name of its class from `type_of`; for "", the JSON itself."""
     if not type_name:
         return given
     if type_name.startswith("["):
@@ -151,7 +151,10 @@ def arguments(method: str, given: Json, takes: Parameters) -> Json:
 
 
 def _argument(method: str, name: str, value: Any, kind: str) -> Any:  # noqa: ANN401
-    """Return one argument, made from its JSON by its class or its annotation. Raise BadRequest when it does not fit."""
+    """Return the argument `name` of a method, made from its JSON by its class, else by its annotation `kind`.
+
+    Raise BadRequest when the JSON does not fit the class.
+    """
     place = ARGUMENTS.get((method, name))
     if place is None or value is None:
         return _converted(kind, value)
@@ -182,7 +185,7 @@ def _types_of(made: type) -> dict[str, JsonType]:
 
 
 def _fitting(made: type, given: Json) -> Json:
-    """Return the fields of an object with lists converted to the tuples and sets that its class has."""
+    """Return the fields `given` with lists converted to the tuples and frozensets that the class `made` has there."""
     kinds = _annotations(made)
     return {name: _converted(kinds.get(name, ""), value) for name, value in given.items()}
 

@@ -35,7 +35,10 @@ def advised(by: Actor, verb: str, project: str, slug: str | None) -> Iterator[No
 
 
 def name_next_step(by: Actor, error: errors.FleetError, verb: str, project: str, slug: str | None) -> None:
-    """Set `error.way` to the task's next step and its command, unless there is none, or its command is the refused verb itself."""
+    """Set `error.way` to the task's next step and its command. `verb` is the command that was refused, such as "merge".
+
+    Do nothing when the task has no next step with a command, or when that command is the refused verb itself.
+    """
     step = step_of_task(by.view, project, slug) if slug else None
     if step is None or step.command is None or step.command.startswith(f"fleet {verb} "):
         return

@@ -24,7 +24,7 @@ class Graph(Part):
     __slots__ = ()
 
     def show(self, *, project: str, archived: bool = False) -> results.Graph:
-        """Return all tasks of a project and the dependencies between them."""
+        """Return the tasks of a project and the dependencies between them; archived tasks only with `archived`."""
         from fleet.verbs.tasks import show
 
         return self._by.store.read(lambda rows: show.graph(rows, project, self._by.clock.now(), archived=archived))
@@ -84,7 +84,8 @@ class Graph(Part):
     ) -> Imported:
         """Import a task graph from JSON Lines (of fleet, workgraph or beads), all or nothing.
 
-        `name` says where the lines are from, such as their file. `progress` is called with the number of tasks so far.
+        `name` says where the lines are from, such as their file. `progress` is called with the number of tasks read so
+        far.
         """
         from fleet.verbs.tasks import ingest
 
@@ -92,7 +93,7 @@ class Graph(Part):
         return self._by.commit(ingest.ingest(project=project, lines=lines, name=name, progress=progress), key)
 
     def export(self, *, project: str, archived: bool = True) -> list[Node]:
-        """Return every task of a project in the form that `ingest` reads."""
+        """Return every task of a project as `ingest` reads it; without `archived`, leave out archived tasks."""
         from fleet.verbs.tasks import export
 
         return export.nodes(self._by.store, project, archived=archived)

@@ -60,7 +60,7 @@ class Merge(Part):
         return MergedTogether(project=project, merged=list(results.merged.values()), refused=refused)
 
     def ahead(self, *, project: str) -> str | None:
-        """Return which merge of the project runs now, so that another has to wait for it; None when none runs."""
+        """Return as text which merge of the project runs now: another one has to wait for it. None when none runs."""
         return turn.describe_ahead(self._by.view, project)
 
     def mergeable(self, *, project: str) -> list[str]:
@@ -68,10 +68,10 @@ class Merge(Part):
         return [row.slug for row in self._by.store.read(lambda rows: q.mergeable_tasks(rows, project=project))]
 
     def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Landing:
-        """Fast-forward the target branch, which the person's work is based on, to the integration branch.
+        """Fast-forward the target branch to the integration branch. With `dry`, only return what would land.
 
-        With `dry`, only return what would be moved. A target that is checked out is moved only in the person's own
-        checkout `here`, and never for an agent.
+        `here` is the directory of the person's checkout, None for none. A target branch that is checked out is moved
+        only when it is checked out there, and never for an agent; otherwise the result says why not, and how to land.
         """
         if not dry:
             self._by.may("merge.land")

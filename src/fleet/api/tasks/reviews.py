@@ -88,7 +88,7 @@ class Reviews(Part):
 
 
 def _is_reviewed_by_person(request: Request, project: str) -> bool:
-    """Whether people review the work of a project; also when its settings cannot be read."""
+    """Whether the setting `review` of a project leaves verdicts to people: it is not "agent", or cannot be read."""
     try:
         return request.settings(project).review != "agent"
     except errors.BadSetting:  # a person has to fix fleet.toml, and can review as well

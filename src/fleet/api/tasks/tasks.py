@@ -47,7 +47,7 @@ class Tasks(Part):
         return task.replaced(next_step=next_steps.step_of_task(self._by.view, project, slug))
 
     def list(self, *, project: str, filters: Filters | None = None) -> Iterator[TaskView]:
-        """Return the tasks of a project that match the filters. None filters nothing but archived tasks."""
+        """Return the tasks of a project that match the filters; with None, all that are not archived."""
         from fleet.verbs.tasks import show
 
         return show.listed(self._by.store, project, self._by.clock.now(), filters or show.Filters())
@@ -272,7 +272,7 @@ class Tasks(Part):
 def new_task(by: Actor, project: str, title: str, fields: dict[str, Any]) -> NewTask:
     """Return a new task with these fields; missing ones come from the project's settings.
 
-    Raise NotTrusted for an untrusted task.verify.
+    Raise NotTrusted when task.verify is needed and comes from a fleet.toml that no person has trusted.
     """
     from fleet import errors
     from fleet.verbs.tasks.add import NewTask

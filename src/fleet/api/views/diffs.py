@@ -47,9 +47,10 @@ class FileDiff:
         return sum(line.kind == "removed" for line in self.lines)
 
     def line_for(self, number: int) -> int | None:
-        """Return the number, in the new file, of a line of this diff, or of the nearest line that is in the new file.
+        """Return the line number in the new file that belongs to the line with the index `number` in `lines`.
 
-        `number` is the line's index in `lines`. None when no line is in the new file.
+        A removed line or a heading has no such number: then it is that of the next line of this diff that has one, else
+        of the last one before. None when no line of this diff is in the new file.
         """
         after = (line.new for line in self.lines[number:] if line.new is not None)
         before = (line.new for line in reversed(self.lines[:number]) if line.new is not None)
@@ -98,7 +99,10 @@ def _hunk_line(line: str, numbers: list[int], left: list[int]) -> DiffLine:
 
 
 def _hunk_start(line: str) -> tuple[list[int], list[int]]:
-    """Return the first line numbers of a hunk in the old and new file, and how many lines it has in each: two pairs."""
+    """Return the first line numbers of a hunk, and its numbers of lines: each as [in the old file, in the new file].
+
+    `line` is the heading of a hunk, which begins with "@@ ".
+    """
     _, old, new, *_ = line.split(" ")
     parts = [side[1:].split(",") for side in (old, new)]
     return [int(part[0]) for part in parts], [int(part[1]) if len(part) > 1 else 1 for part in parts]
@@ -136,8 +140,8 @@ def _path_in(line: str) -> str:
 def side_by_side(file: FileDiff) -> Iterator[tuple[int, DiffLine | None, DiffLine | None]]:
     """Yield the rows of a side-by-side view: each removed line beside the added line that replaces it.
 
-    A row is (index of its last line in `file.lines`, old line, new line). A line is None where the other side has none
-    beside it.
+    A row is (index of its last line in `file.lines`, old line, new line). The old or the new line is None where there
+    is no such line beside the other one. Lines that are not changed, and headings, are in both.
     """
     removed: list[tuple[int, DiffLine]] = []
     added: list[tuple[int, DiffLine]] = []
@@ -159,7 +163,7 @@ def side_by_side(file: FileDiff) -> Iterator[tuple[int, DiffLine | None, DiffLin
 def _pairs_of_lines(
     removed: list[tuple[int, DiffLine]], added: list[tuple[int, DiffLine]]
 ) -> Iterator[tuple[int, DiffLine | None, DiffLine | None]]:
-    """Yield removed and added lines side by side; None where one side has fewer lines."""
+    """Yield the rows of a side-by-side view for removed and added lines; None stands where one side has fewer lines."""
     for place in range(max(len(removed), len(added))):
         old = removed[place] if place < len(removed) else None
         new = added[place] if place < len(added) else None

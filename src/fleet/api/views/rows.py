@@ -115,7 +115,7 @@ def _agent_rows(page: Overview, agents: list[AgentView], tasks: list[ShownTask],
 
 
 def _resumable_tasks(page: Overview) -> set[Place]:
-    """Return the stopped tasks whose next step is to resume their last agent."""
+    """Return the (project, slug) of each stopped task whose next step is to resume its last agent."""
     stopped: list[Failure | Parked] = [*page.failed, *page.parked]
     again = {(each.project, each.slug) for each in stopped if _is_resume(each.next_step)}
     return again | {(need.project, need.slug) for need in page.needs_you if need.kind == "handoffs"}
@@ -127,7 +127,11 @@ def _is_resume(step: NextStep | None) -> bool:
 
 
 def _no_coordinator(page: Overview, project: str) -> RowView:
-    """Return the row for a project without a coordinator; in the group "needs you" when ready tasks wait for one."""
+    """Return the row that says that a project has no coordinator.
+
+    It is in the group "needs you" when the status page names that as an obstacle for the project's tasks, else in
+    "waiting".
+    """
     why = next((each for each in page.in_the_way if sections.is_uncoordinated(each) and each.project == project), None)
     group = "needs you" if why else "waiting"
     return RowView(
@@ -211,7 +215,8 @@ def _row(
 ) -> RowView:
     """Return the row of an agent, in the words of the status page.
 
-    `need` is what the agent needs of a person, None for nothing. With `named`, the row's key has the agent's id.
+    `need` is what the agent needs of a person, None for nothing. `slug` is None for a coordinator. With `named`, the
+    row's key contains the agent's id.
     """
     state = attempt.state if attempt else agent.state
     group = "needs you" if need else "ended" if sections.is_over(state) else "working"

@@ -61,6 +61,7 @@ def sections(page: Overview) -> list[Section]:
 
 
 def _section_of(title: str, tone: Tone, entries: Sequence[Entry], hint: str = "", *, more: int = 0) -> Section:
+    """Return a section of the status page; `more` is how many entries it has besides `entries`."""
     return Section(title=title, tone=tone, hint=hint, entries=list(entries), more=more)
 
 
@@ -96,7 +97,7 @@ def is_uncoordinated(each: Obstacle) -> bool:
 
 
 def is_full(each: Obstacle) -> bool:
-    """Whether the obstacle is that a limit of agents is reached. It passes when an agent ends."""
+    """Whether the obstacle is a reached limit of running agents, which passes when an agent ends."""
     return each.kind == LimitReached.__name__
 
 

@@ -21,9 +21,10 @@ _MOST_NAMED = 4
 
 
 def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
-    """Return a snapshot of this moment, with the number `seq` of the newest operation.
+    """Return a snapshot of this moment; its `seq` is the number of the newest operation when it was begun.
 
-    It may already include later changes; the next snapshot shows them too.
+    Changes that are committed meanwhile may be in it or not. `most`: how many entries each list of its page has at
+    most.
     """
     return context.world.tmux.asking_once(lambda: _snapshot(context, most))
 
@@ -54,7 +55,7 @@ def _snapshot(context: Context, most: int) -> Snapshot:
 
 
 def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
-    """Return the lines of the banner: what is not released although nobody needs it, then the claims of other homes."""
+    """Return the banner's lines: what nobody needs and is not released, then what only other homes can release."""
     names: dict[str, list[str]] = {}
     for thing in kept:
         place = f"{thing.project}/{thing.slug}" if thing.slug else thing.dispatch or thing.name
@@ -83,7 +84,7 @@ def _wrong_keys(snapshot: Snapshot) -> list[str]:
 def _with_names(line: str, names: dict[str, list[str]]) -> str:
     """Return a line about things of one kind that are not released, with the names of up to four of them added.
 
-    `names` are by kind.
+    `names` has the names of the things by kind. A line about none of these kinds is returned unchanged.
     """
     for kind, places in names.items():
         if f" {kind}" in line.partition(":")[0]:

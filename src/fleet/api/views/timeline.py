@@ -29,7 +29,7 @@ def timeline(rows: Rows, since: int) -> list[Span]:
 
 
 def _span_of(row: Dispatch) -> Span:
-    """Return the working time of a dispatch that is not archived."""
+    """Return when the agent of a launched dispatch that is not archived worked, and the outcome."""
     outcome = _OUTCOMES.get(row.exec_state, "working")
     return Span(
         dispatch=row.id,

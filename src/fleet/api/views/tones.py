@@ -84,7 +84,10 @@ def agent_tone(state: str) -> Tone:
 
 
 def glyph_of(group: str, state: str) -> str:
-    """Return the glyph of a row of the board: that of its state, else that of its group."""
+    """Return the glyph of a row of the board: that of its state if the state has one, else that of its group.
+
+    In the group "needs you" it is always that of the group.
+    """
     return _GLYPHS[group] if group == "needs you" else _GLYPHS_OF_STATES.get(state) or _GLYPHS[group]
 
 

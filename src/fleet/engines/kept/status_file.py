@@ -52,7 +52,7 @@ def path_of(table: StatusFile, who: Identity) -> str:
 
 
 def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:
-    """Return the state, detail and time from an engine's status file; the time is None when the file has none.
+    """Return (state, detail, time in milliseconds) from an engine's status file; detail "" and time None if missing.
 
     The state is `unknown` when the file is missing, names another process, or has a state that the table does not know.
     """

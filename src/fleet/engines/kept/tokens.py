@@ -48,6 +48,8 @@ class Spent(NamedTuple):
 def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], Position]:
     """Return the tokens in the complete lines after a position, and the position after these lines.
 
+    Read at most 8 MB, or one longer line.
+
     When the file is shorter than the position, it was replaced: nothing in it is counted, and the returned position is its
     end.
     """
@@ -67,7 +69,10 @@ def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], 
 
 
 def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]) -> Position:
-    """Add the tokens in one line to `spent`; return the position with the model and record that the line names."""
+    """Add the tokens in one line to `spent`; return the position with the line's model, record and tokens.
+
+    Its offset is unchanged.
+    """
     try:
         given = json.loads(line)
     except ValueError:

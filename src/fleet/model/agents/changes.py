@@ -35,8 +35,9 @@ _FIELDS = frozenset(
 def change_of(command: str | None, read: Read) -> str | None:
     """Return the diff of what a tool call would write; None when the tool's input does not tell.
 
-    `command` is the input as JSON; `read` returns the present text of a file, or None. The input does not tell when it
-    is incomplete, names no file to write, or has fields that tools which only write files do not have.
+    `command` is the input as JSON; `read` returns the present text of a file: "" when there is no file, None when that
+    is unknown. The input does not tell when it is incomplete, names no file to write, or has a field that is no field
+    of tools which only write files.
     """
     call = _tool_input(command)
     if not call.keys() <= _FIELDS:

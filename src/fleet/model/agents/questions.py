@@ -29,7 +29,8 @@ _BESIDE_COMMAND = frozenset({"command", "description", "timeout", "run_in_backgr
 class Asked(Value):
     """What an agent asks in one tool call: one permission, or one or more questions, each with its choices.
 
-    `command` and `runs` are None when it asks for no tool or shell command.
+    `command` is the text of the call that wants permission, None for questions. `runs` is None unless the call only
+    runs a shell command.
     """
 
     kind: QuestionKind
@@ -123,7 +124,9 @@ def answer_of(kept: str) -> Answer:
 def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: str = "") -> Answer:
     """Return the answer to a question or a permission, from the words that a person gave.
 
-    Raise BadInput when the words do not fit it.
+    For questions, `words` has one answer for each choice. For a permission, it has yes, no, or what the agent shall do
+    instead; `reason` is why a plain "no" denies it. Raise BadInput when the number of answers is wrong, or `words` is
+    empty.
     """
     if kind == "permission":
         return _permission_answer(" ".join(words).strip(), reason)
@@ -138,7 +141,7 @@ def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: 
 def _permission_answer(words: str, reason: str) -> Answer:
     """Return the answer to a permission. Words other than yes or no deny it and tell the agent what to do instead.
 
-    Raise BadInput for no words.
+    `reason` is why a plain "no" denies it. Raise BadInput when `words` is empty.
     """
     if words.lower() in _YES:
         return Answer(allow=True)

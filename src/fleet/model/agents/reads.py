@@ -20,7 +20,7 @@ ANY = "any"  # says nothing about what is in a project
 
 
 class Read:
-    """One method that reads: its description, how far it reaches, and the roles of agents that may call it."""
+    """One method that reads: its description (`what`), how far it reaches (`reach`), the roles that may call it."""
 
     __slots__ = ("reach", "roles", "what")
 

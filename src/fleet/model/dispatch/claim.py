@@ -19,7 +19,8 @@ Look = Literal["ours", "absent", "foreign", "unknown"]
 class Claim:
     """The recorded duty to release one resource outside the database, such as a tmux session.
 
-    It belongs to a dispatch, to a task's bundle (`project` and `slug`), or to a job; the other fields are None.
+    It belongs to a dispatch, to a task's bundle (`project` and `slug`), or to a job; the fields for
+    the other owners are None.
     """
 
     id: str

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Count(Protocol):
-        """How many agents are at work: in all projects (`everywhere`), and in this one (`here`)."""
+        """How many agents are at work: in all projects (`everywhere`), and in one project (`here`)."""
 
         @property
         def everywhere(self) -> int: ...
@@ -71,7 +71,11 @@ def why_used_up(engine: str, windows: Iterable[Window], now: int, quota_percent:
 
 
 def why_held(engine: str, kind: str, reason: str, until: int | None, now: int) -> errors.EngineHeld | None:
-    """Return the error for an engine that is held: it needs a login, or its limit is not over; None when it may be tried."""
+    """Return the error for an engine that is held; None when it may be tried.
+
+    It is held when its `kind` of hold is "login" and `until` is None, or when `until` is later than `now`. `until` is
+    when fleet tries the engine again; times are in milliseconds. `reason` is shown to people.
+    """
     if kind == "login" and until is None:
         advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
         return errors.EngineHeld(engine=engine, reason=reason, advice=advice)
@@ -97,7 +101,7 @@ def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool
 def has_coordinator(state: str) -> bool:
     """Return whether a project has a coordinator, by the state of its seat.
 
-    False when the state is `none` or one of the dead states in _DEAD; a coordinator in the state `unknown` counts.
+    False when the state is none, dead, `dead before it started` or ended; a coordinator in the state `unknown` counts.
     """
     return state not in _DEAD and state != "none"
 

@@ -173,6 +173,7 @@ def is_owed_a_request(seen: Seen, *, asked: bool) -> bool:
     """Return whether a handoff has to record a request to exit for an agent that died before anybody asked it.
 
     With the request, the agent ends as handed off. An agent that can be settled at once has ended by itself and needs none.
+    `asked`: a request is recorded already.
     """
     return seen.condition == "dead" and not may_settle(seen) and not asked
 

@@ -52,7 +52,7 @@ def why_taken(journal: Dispatch, task: TaskState) -> str:
 def has_left_work(agent: AgentView) -> bool:
     """Return whether an agent that has ended was not done with its work, and nobody ended it on purpose.
 
-    A merge is run again instead of resumed, and a job continues its own agents.
+    False for a merge, which is run again and not resumed, and for an agent of a job, which the job continues itself.
     """
     if agent.kind == "finisher" or agent.engine == _JOB:
         return False

@@ -30,7 +30,7 @@ def look_at_record(agent: HasArchivedAt | None) -> RecordLook:
 
 
 def look_at_seat(holder: str | None, dispatch: str) -> SeatLook:
-    """Return whether a project's seat is held by this dispatch, by another one, or by nobody.
+    """Return "self" when this dispatch holds a project's seat, "other" when another does, "missing" when nobody does.
 
     `holder` is the seat's holder, None for nobody.
     """

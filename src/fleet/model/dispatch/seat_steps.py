@@ -49,7 +49,7 @@ STEPS = {
 
 
 def seat_state(seat: Seat) -> str:
-    """Return the state of a seat, from its holder and its candidate."""
+    """Return the state of a seat, from its holder and its candidate, such as `held` or `held_with_candidate`."""
     held = "empty" if seat.holder is None else "held"
     return held if seat.candidate is None else f"{held}_with_candidate"
 

@@ -103,24 +103,27 @@ def text_of(value: object) -> str:
 
 
 class _Quoting:
-    """Track the quotes at a position in a shell command: none, double or single. A `$(` starts again without quotes."""
+    """Track which quotes are open in a shell command at the end of what was read of it: none, double or single quotes.
+
+    What follows a `$(` is read as a command of its own, which starts without quotes.
+    """
 
     def __init__(self) -> None:
         self._quotes = [""]
 
     def read(self, text: str) -> None:
-        """Advance the position over the next piece of the command."""
+        """Read `text`, the next piece of the command: the piece that follows what was read before."""
         parts = self._parts(text)
         for part in parts:
             self._step(part)
 
     @staticmethod
     def _parts(text: str) -> Iterator[str]:
-        """Split a command into characters; a backslash with its character, and `$(`, count as one."""
+        """Split a piece of a command into characters; a backslash and the next character, or `$(`, stay together."""
         return (part[0] for part in re.finditer(r"\\.|\$\(|.", text, re.DOTALL))
 
     def _step(self, part: str) -> None:
-        """Update the quotes for one character of the command, or for a `$(` or an escaped character."""
+        """Update which quotes are open, for one character, a `$(`, or a backslash with the next character."""
         now = self._quotes[-1]
         if now == "'":
             if part.endswith("'"):  # in single quotes a backslash is a plain character
@@ -135,7 +138,7 @@ class _Quoting:
             self._quotes.pop()
 
     def quote(self, variable: str) -> str:
-        """Return a reference to the variable, quoted so that it is safe at the position."""
+        """Return a reference to the variable, quoted so that it is safe after what was read of the command."""
         match self._quotes[-1]:
             case "'":
                 return f"'\"${{{variable}}}\"'"

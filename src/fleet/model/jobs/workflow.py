@@ -42,7 +42,7 @@ class Retry:
     longest: int
 
     def wait(self, failures: int, share: float) -> int:
-        """Return how long to wait after this many failures.
+        """Return how many milliseconds to wait after this many failures.
 
         The time doubles with each failure, up to `longest`. `share`, a random number from 0 to 1, picks a moment in the
         second half of that time.

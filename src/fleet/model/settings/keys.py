@@ -118,12 +118,15 @@ def _keys_as_given(given: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
 
 
 def _words(keys: object) -> tuple[str, ...]:
-    """Return the keys in the value of an act; none when it is no text."""
+    """Return the keys in the value that the settings give to an act; () when the value is not a text."""
     return tuple(keys.split()) if isinstance(keys, str) else ()
 
 
 def key_faults(given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield the faults in a table of keys by act, each as (act in the table, why): unknown acts and keys, clashes."""
+    """Yield (act, why) for each fault in the setting `keys`: unknown acts, wrong keys, and keys that two acts share.
+
+    `given` is the setting, a table of keys by act; (act, why) names the act whose entry is faulty.
+    """
     for name, keys in given.items():
         if name not in _KNOWN:
             yield name, f"there is no act {name!r}; there are {', '.join(_KNOWN)}"
@@ -145,7 +148,10 @@ def _why_not(key: str, act: Act) -> str:
 
 
 def _clashes(given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield (act in the table, why) for each key that two acts of the same place share."""
+    """Yield (act, why) for each key that two acts share in one part of the screen, such as the board or the review.
+
+    `given` is the setting `keys`, a table of keys by act; (act, why) names that one of the two acts whose entry it has.
+    """
     taken: dict[tuple[str, str], str] = {}
     for name, keys in _keys_as_given(given).items():
         for key in keys:

@@ -28,9 +28,9 @@ class Doubt(Exception):
 
 
 def setting_places(text: str) -> Iterator[Place]:
-    """Yield the dotted name of each setting in the text, and the place of its value. Raise Doubt when it is not sure.
+    """Yield (dotted name, index of its value in the text) for each setting; for a table, the name ends with a dot.
 
-    A table is yielded, too: its name ends with a dot.
+    Raise Doubt when the text is not TOML, or only the parser of TOML understands it.
     """
     at, table = 0, ""
     while (at := _after_comments(text, at)) < len(text):
@@ -45,13 +45,19 @@ def setting_places(text: str) -> Iterator[Place]:
 
 
 def _setting(text: str, at: int, table: str) -> Places:
-    """Yield the places of the setting `key = value` that begins at this place; return the place after it."""
+    """Yield (name, index) for each setting in the `key = value` at index `at`; return the index after the value.
+
+    `table` is put before the name: the name of the table around the setting, with a dot, or "".
+    """
     name, at = _key(text, at)
     return (yield from _value(text, _after(_BLANK, text, _expect("=", text, at)), table + name))
 
 
 def _value(text: str, at: int, name: str) -> Places:
-    """Yield the places of what a value sets: itself, or the settings in its table; return the place after it."""
+    """Yield (name, index) for the value at index `at`, and for the settings in its tables; return the index after it.
+
+    Raise Doubt when there is no value.
+    """
     if text[at : at + 1] == "{":
         yield f"{name}.", at
         return (yield from _inline_table(text, at + 1, f"{name}."))
@@ -69,7 +75,10 @@ def _value(text: str, at: int, name: str) -> Places:
 
 
 def _list(text: str, at: int, name: str) -> Places:
-    """Yield the places of the items of a list (a table in it has settings); return the place after the list."""
+    """Yield (name, index) for what the items of a list set; return the index after its `]`.
+
+    `at` is the index after its `[`, `name` the setting that the list is the value of.
+    """
     at = _after_comments(text, at)
     while text[at : at + 1] != "]":
         at = _after_comments(text, (yield from _value(text, at, name)))
@@ -79,7 +88,10 @@ def _list(text: str, at: int, name: str) -> Places:
 
 
 def _inline_table(text: str, at: int, table: str) -> Places:
-    """Yield the places of the settings in a table in braces; return the place after it."""
+    """Yield (name, index) for each setting in a table in braces; return the index after its `}`.
+
+    `at` is the index after its `{`, `table` its name with a dot.
+    """
     at = _after(_BLANK, text, at)
     if text[at : at + 1] == "}":
         return at + 1
@@ -91,7 +103,10 @@ def _inline_table(text: str, at: int, table: str) -> Places:
 
 
 def _key(text: str, at: int) -> tuple[str, int]:
-    """Return the dotted key at this place, without blanks and quotes around its parts, and the place after it."""
+    """Return the dotted key at index `at`, without blanks and quotes around its parts, and the index after it.
+
+    Raise Doubt when there is no key, or it has other characters than letters, digits, `_` and `-`.
+    """
     parts = []
     while True:
         at = _after(_BLANK, text, at)
@@ -112,7 +127,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
 
 
 def _after_string(text: str, at: int) -> int:
-    """Return the place after the string of one line or of several that begins here."""
+    """Return the index after the string that begins with the quote at index `at`. It may have several lines."""
     quote = text[at]
     if not text.startswith(quote * 3, at):
         end = _end_of_string(text, at + 1, quote)
@@ -126,7 +141,10 @@ def _after_string(text: str, at: int) -> int:
 
 
 def _end_of_string(text: str, at: int, quotes: str) -> int:
-    """Return the place of the quotes that end a string. Only in double quotes does a backslash escape the next character."""
+    """Return the index of the `quotes` that end a string; search from index `at`. Raise Doubt when there are none.
+
+    Only in double quotes does a backslash escape the next character.
+    """
     while True:
         end = text.find(quotes, at)
         if end < 0:
@@ -138,14 +156,14 @@ def _end_of_string(text: str, at: int, quotes: str) -> int:
 
 
 def _after(blanks: str, text: str, at: int) -> int:
-    """Return the place after blanks."""
+    """Return the first index from `at` on whose character is not in `blanks`; the text's length if there is none."""
     while at < len(text) and text[at] in blanks:
         at += 1
     return at
 
 
 def _after_comments(text: str, at: int) -> int:
-    """Return the place after blanks, line ends and comments."""
+    """Return the index after all blanks, line ends and comments that follow from index `at` on."""
     at = _after(_SPACE, text, at)
     while text[at : at + 1] == "#":
         line_end = text.find("\n", at)
@@ -154,7 +172,10 @@ def _after_comments(text: str, at: int) -> int:
 
 
 def _end_of_line(text: str, at: int) -> int:
-    """Return the end of a line on which nothing but a comment follows."""
+    """Return the index at which the line ends, or its comment begins, after blanks from index `at` on.
+
+    Raise Doubt when the line has anything else there.
+    """
     at = _after(_BLANK, text, at)
     if text[at : at + 1] not in ("", "\n", "#"):
         raise Doubt
@@ -162,7 +183,7 @@ def _end_of_line(text: str, at: int) -> int:
 
 
 def _expect(sign: str, text: str, at: int) -> int:
-    """Return the place after this sign, which may have blanks before it."""
+    """Return the index after `sign`, which has to follow at index `at` or after blanks; raise Doubt if it does not."""
     at = _after(_BLANK, text, at)
     if text[at : at + 1] != sign:
         raise Doubt

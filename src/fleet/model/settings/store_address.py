@@ -20,15 +20,15 @@ def is_address(value: object) -> bool:
 
 
 def is_wait(value: float) -> bool:
-    """Return whether a number is how many seconds one may wait for the store."""
+    """Return whether the setting `store_wait` may be this number of seconds: more than 0, at most an hour."""
     return 0 < value <= LONGEST_WAIT
 
 
 def store_setting(text: str, *, elsewhere: Container[str]) -> tuple[str, float]:
     """Return the store's address in the text of a config.toml, and how many seconds to wait for its lock.
 
-    `elsewhere` has the names of the settings that do not concern the store. Raise Doubt for any other name, and when it
-    takes the parser of TOML to know the values: one is wrong, or written in an uncommon way.
+    A value that is not set has its default. `elsewhere` has the names of all settings that do not concern the store.
+    Raise Doubt when the text has an unknown name, a wrong value, or a form that only the parser of TOML understands.
     """
     address, wait = "", 0.0
     for name, at in setting_places(text):
@@ -42,7 +42,7 @@ def store_setting(text: str, *, elsewhere: Container[str]) -> tuple[str, float]:
 
 
 def _address(text: str, at: int) -> str:
-    """Return the address in quotes at this place. Raise Doubt when there is none on this line, or it has a backslash."""
+    """Return the quoted address at index `at` of the text. Raise Doubt if it is no store address or has a backslash."""
     quote = text[at : at + 1]
     address = text[at + 1 : text.find(quote, at + 1)] if quote in ('"', "'") else ""
     if "\\" in address or not address.isprintable() or not is_address(address):
@@ -51,7 +51,10 @@ def _address(text: str, at: int) -> str:
 
 
 def _seconds(text: str, at: int) -> float:
-    """Return the seconds at this place. Raise Doubt for all but plain decimal numbers that the setting accepts."""
+    """Return the seconds that are written at index `at` of the text.
+
+    Raise Doubt unless they are a plain decimal number that the setting `store_wait` accepts.
+    """
     number = text[at:].partition("\n")[0].partition("#")[0].strip(" \t")
     whole, point, fraction = number.partition(".")
     digits = (whole, fraction) if point else (whole,)

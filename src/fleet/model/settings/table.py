@@ -95,8 +95,8 @@ class SettingValue:
     """The value of a setting, and where it comes from: a file and line, or the default.
 
     When no person has trusted the value in a repository's file, `untrusted` is the setting's guard and `written` the value
-    in the file; `value` is then the value trusted before, or the default. `wrong` has a line for each fault inside the
-    value, which does not keep the other settings from being read.
+    in the file; `value` is then the value trusted before, or the default. `wrong` has a line for each fault inside
+    the value that leaves the other settings usable; "" for none.
     """
 
     __slots__ = ("help", "name", "source", "untrusted", "value", "written", "wrong")
@@ -152,10 +152,10 @@ def _is_places(value: object) -> bool:
 
 
 class _Keys(Kind):
-    """The kind of the setting `keys`. The screen leaves out a wrong key, and takes the others."""
+    """The kind of the setting `keys`, a table of keys by act. The screen ignores faulty entries and uses the others."""
 
     def remarks(self, node: Node, name: str) -> Iterator[Fault]:
-        """Yield a fault for each wrong key or act, at its own line."""
+        """Yield a fault, at the line of the entry, for each unknown act, wrong key, or key that two acts share."""
         from fleet.model.settings.keys import key_faults  # noqa: PLC0415 - only where somebody has changed keys
 
         for act, why in key_faults(node.plain):

@@ -35,13 +35,16 @@ class Difference:
 
 
 def guarded_values(values: dict[str, SettingValue]) -> dict[str, Any]:
-    """Return the values of the guarded settings that some file sets, by name."""
+    """Return the values, by name, of the guarded settings that a file sets; a person has to trust a guarded setting."""
     given = [values[setting.name] for setting in GUARDED]
     return {setting.name: setting.value for setting in given if setting.source != "default"}
 
 
 def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference]:
-    """Return the guarded settings whose change a person has to accept, in the order of the table of settings."""
+    """Return the guarded settings whose change a person has to accept, in the order of the table of settings.
+
+    `now` has the values that the files set, `trusted` the values that a person has accepted; both by name.
+    """
     pairs = ((setting, trusted.get(setting.name), now.get(setting.name)) for setting in GUARDED)
     return [
         Difference(name=setting.name, was=was, now=new, guard=setting.guard)
@@ -53,7 +56,8 @@ def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference
 def settings_in_force(values: dict[str, SettingValue], trusted: dict[str, Any]) -> dict[str, SettingValue]:
     """Return the settings as they take effect.
 
-    A guarded setting whose new value no person has accepted keeps its accepted value, or else its default.
+    A guarded setting whose new value no person has accepted keeps its accepted value (in `trusted`), or else its
+    default.
     """
     waiting = differences(guarded_values(values), trusted)
     return values | {item.name: _accepted_value(item, values[item.name]) for item in waiting}
@@ -68,7 +72,10 @@ def fingerprint(values: dict[str, Any]) -> str:
 
 
 def _accepted_value(waiting: Difference, value: SettingValue) -> SettingValue:
-    """Return a setting with its accepted value or its default, and with the value in the file as `written`."""
+    """Return the setting `value`, which waits for trust, with its accepted value or else its default.
+
+    The value in the file becomes its `written`.
+    """
     default = next(setting.default for setting in GUARDED if setting.name == waiting.name)
     before = default if waiting.was is None else waiting.was
     source = "default" if waiting.was is None else f"{PROJECT_FILE}, as it was trusted"

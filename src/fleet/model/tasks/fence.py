@@ -53,9 +53,9 @@ def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
 
 
 def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Caller) -> bool:
-    """Return whether a report only repeats the status that the task already has.
+    """Return whether a report (`event`) only repeats the status that the task already has.
 
-    Raise Superseded when an agent reports something else than before.
+    Raise Superseded when an agent reports on a task that it has lost, or for which it reported something else before.
     """
     check_agent(project, slug, state, caller)
     if state.status == OUTCOME[event]:

@@ -238,7 +238,7 @@ def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> G
 
 
 def _release_in_progress(node: Given) -> Given:
-    """Open the task of another tool if it is in progress there, and return its changed fields.
+    """Return the fields of another tool's task, changed in place: a task that is in progress there becomes open.
 
     An open task loses its assignee, because that agent does not run in fleet. Any other assignee becomes a name that
     fleet allows.
@@ -294,7 +294,7 @@ def _build_node(line: int, given: Given) -> Node:
 
 
 def _text_field(given: Given, name: str, missing: str | None = None) -> str:
-    """Return a text field, or `missing` when it is absent; raise _UnusableLine when it is no text."""
+    """Return a text field, or `missing` when it is absent; raise _UnusableLine for None, and for what is no text."""
     value = given.get(name, missing)
     if not isinstance(value, str):
         raise _UnusableLine(f"{name} is missing" if value is None else f"{name} is not a text")

@@ -92,5 +92,8 @@ def step(project: str, slug: str, status: str, event: str) -> TaskStatus:
 
 
 def blockers_change(before: str, after: str) -> int:
-    """Return by how much the open blockers of each dependent change when a task's status changes: -1, 0 or 1."""
+    """Return how a change of a task's status changes the number of open blockers of each task that waits for it.
+
+    -1: the task no longer blocks them. 1: it blocks them again. 0: no change.
+    """
     return (before in SATISFIED) - (after in SATISFIED)

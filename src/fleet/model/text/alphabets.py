@@ -29,13 +29,13 @@ _BY_INITIAL = ("ARABIC", "HEBREW")
 
 
 def latin(text: str) -> str:
-    """Return a text in lower-case Latin letters and digits; a character that cannot be written so becomes a blank."""
+    """Return a text in lower-case ASCII; a character without a spelling in Latin letters or digits becomes a blank."""
     small = unicodedata.normalize("NFC", text).lower().translate(_TABLE)
     return "".join(map(_written, small))
 
 
 def _written(character: str) -> str:
-    """Return one character in Latin letters; a blank when it has none."""
+    """Return one character in ASCII: itself or its spelling; "" for a mark, a blank when there is no spelling."""
     if character.isascii():
         return character
     plain = unicodedata.normalize("NFKD", character).translate(_TABLE)

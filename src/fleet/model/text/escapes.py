@@ -38,7 +38,7 @@ def text(given: str) -> str:
 
 
 def line(given: str) -> str:
-    """Return a text as one line: control and hidden characters are escaped, line breaks become ␤."""
+    """Return a text as one line: control and hidden characters are escaped, newlines become ␤ and tabs blanks."""
     return given if given.isprintable() else given.translate(_table() | {ord("\n"): "␤", ord("\t"): " "})
 
 
@@ -67,7 +67,7 @@ def tail(given: str, most: int, *, more: str = "") -> str:
 def cut(given: str, most: int, *, more: str = "") -> str:
     """Return the first `most` characters of a text, followed by a note of how many were left out.
 
-    `more` says where to see them.
+    `more` says where to see the rest. A text that is not longer is returned unchanged.
     """
     if len(given) <= most:
         return given

@@ -9,8 +9,9 @@ _ANCHOR = 3
 def new_lines(before: list[str], now: list[str]) -> list[str]:
     """Return the lines that were added to a text since an earlier look at it.
 
-    A terminal forgets its oldest lines, and programs redraw their screens. Then the last known lines are searched for
-    in the new text; if they are not found, everything from the first difference on counts as new.
+    When `now` does not begin with `before` (a terminal forgets its oldest lines, programs redraw their screens), the
+    last known lines are searched for in `now`; if they are not found, everything from the first difference on counts as
+    new.
     """
     same = _common_beginning(before, now)
     if same == len(before):

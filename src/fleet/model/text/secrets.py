@@ -16,9 +16,9 @@ _OPTIONS = re.compile(r"(?P<name>\b\w*(?:token|password|passwd|secret|api_?key))
 
 
 def address(url: str) -> str:
-    """Return an address without its user, password and options.
+    """Return an address with "…" in place of its user and password, and of its options (all that follows the "?").
 
-    When it is unclear where the password ends, return only the scheme; when the text is no address, only an ellipsis.
+    When it is unclear where the password ends, return the scheme and "…"; when the text has no "://", only "…".
     """
     scheme, found, rest = url.partition("://")
     if not found:
@@ -31,21 +31,24 @@ def address(url: str) -> str:
 
 
 def masked(url: str) -> str:
-    """Return only the scheme of an address, because in some addresses the host itself is the secret.
+    """Return the scheme of an address and "…", because in some addresses the host itself is the secret.
 
-    When the text has no scheme, return only an ellipsis.
+    When the text has no scheme, return only "…".
     """
     scheme, found, _rest = url.partition("://")
     return f"{scheme}://{HIDDEN}" if found and scheme.isalnum() else HIDDEN
 
 
 def hidden(text: str) -> str:
-    """Return a message with the user and password in each address replaced by an ellipsis."""
+    """Return a message with "…" in place of the user and password in each address; the user `git` is kept."""
     return _USERINFO.sub(_without_user, text)
 
 
 def scrubbed(facts: dict[str, object], *, longest: int) -> dict[str, object]:
-    """Return facts for a log: values under names like `token` are hidden, as are credentials in texts; long values are cut."""
+    """Return facts for a log, with "…" for each value whose name is like `token`, and for credentials in texts.
+
+    Texts are cut to `longest` characters.
+    """
     return {name: HIDDEN if _is_secret(name) else _scrub(value, longest, _DEPTH) for name, value in facts.items()}
 
 

@@ -34,7 +34,7 @@ def line(what: str, given: str, *, most: int = LINE) -> str:
 def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str:
     """Return a text; raise BadText when it is empty, too long or has control characters.
 
-    `what` names the text in messages.
+    `what` names the text in messages; `advice` says what to do when it is too long ("": the usual advice).
     """
     if not given.strip():
         raise errors.BadText(what=what, why="is empty", advice=f"say something, in {most} characters at most")
@@ -44,7 +44,7 @@ def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str
 def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -> str:
     """Return a text that may be empty; raise BadText when it is too long or has control characters.
 
-    `what` names the text in messages.
+    `what` names the text in messages; `advice` says what to do when it is too long ("": the usual advice).
     """
     if len(given) > most:
         otherwise = "put it into a file and register that with `fleet artifact PATH`"
@@ -57,7 +57,10 @@ def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -
 
 
 def _refuse_control(what: str, char: str) -> None:
-    """Raise BadText for a control character, and for a surrogate, which stands for a byte that is not UTF-8."""
+    """Raise BadText for a surrogate, which stands for a byte that is not UTF-8, and for a control character.
+
+    A newline, tab or carriage return is allowed.
+    """
     point = ord(char)
     if 0xD800 <= point <= 0xDFFF:  # noqa: PLR2004 - surrogates: what argv holds for bytes that are no UTF-8
         raise errors.BadText(

@@ -47,9 +47,9 @@ def foreign_branch(path: str, branch: str, repository: str) -> errors.ForeignBra
 def is_branch_of_project(repository: str, branch: str, owner: str, world: World, *, known: str = "") -> bool:
     """Return whether a branch provably belongs to the project whose marks begin with `owner`.
 
-    Either it is at `known`, a commit that is recorded as the task's work, for example because a person created it
-    again. Or it has the project's mark, its reflog does not contradict the mark, and it contains the commit at which
-    the mark says that it started.
+    Either the branch is at `known`, a commit that is recorded as the task's work ("" for none), for example because a
+    person created the branch again. Or it has the project's mark, its reflog does not contradict the mark, and it
+    contains the commit at which the mark says that it started.
     """
     ref = head_ref(branch)
     if known and world.git.resolve(repository, ref) == known:
@@ -65,7 +65,10 @@ def is_branch_of_project(repository: str, branch: str, owner: str, world: World,
 
 
 def may_delete_branch(claim: Claim, repository: str, branch: str, world: World, *, held: bool) -> bool:
-    """Return whether this claim may delete a branch. `held`: the claim's worktree, just removed, had the branch checked out."""
+    """Return whether this claim may delete a branch: it has the mark of the claim's project, or the claim created it.
+
+    `held`: the claim's worktree, just removed, had the branch checked out.
+    """
     owner = claim.data.get("branch_mark") or claim.data.get("owner_mark") or ""
     mark, birth = world.proofs.branch_mark(repository, branch), world.proofs.branch_birth(repository, branch)
     marked = bool(owner) and mark.startswith(owner) and (held or bool(birth.at)) and _may_be_marked_branch(mark, birth)
@@ -75,8 +78,8 @@ def may_delete_branch(claim: Claim, repository: str, branch: str, world: World, 
 def mark_unmarked_branch(claim: Claim, owner: str, world: World) -> None:
     """Mark the branch of a worktree that was made before marks existed.
 
-    Does nothing unless git lists the claim's worktree on that branch, locked by this home: only then does the claim
-    prove who owns the branch.
+    Do nothing unless git lists the claim's worktree on that branch, locked by this home: only then does the claim prove
+    who owns the branch. `owner` is the beginning of the mark, which names the home, the project and the branch.
     """
     repository, branch = claim.data["repository"], claim.data["branch"]
     if "branch_mark" in claim.data or world.proofs.branch_mark(repository, branch).startswith(owner):

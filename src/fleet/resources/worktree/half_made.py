@@ -35,7 +35,7 @@ def is_locked_by(claim: Claim, lock: str | None, world: World) -> bool:
 def is_used(claim: Claim, world: World) -> bool:
     """Return whether somebody may have worked in a half-made worktree.
 
-    True when its checkout was complete and git finds changes, or fails.
+    True when its checkout was complete, and git finds changes in it or cannot tell.
     """
     return leftovers.is_filled(claim.name) and world.git.is_dirty(claim.name) is not False
 
@@ -49,7 +49,10 @@ def is_empty_folder(claim: Claim) -> bool:
 
 
 def has_leftovers(claim: Claim, world: World) -> bool:
-    """Return whether an interrupted creation left parts of this claim's worktree; used when git cannot list its worktrees."""
+    """Return whether an interrupted creation left parts of this claim's worktree.
+
+    Asked when git cannot list the worktrees.
+    """
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_locked_by(claim, lock, world)  # noqa: E731
     return claim.state in UNMADE and bool(

@@ -25,13 +25,16 @@ def has_lost_its_pointer(claim: Claim) -> bool:
 def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
     """Return whether an interrupted removal deleted a worktree's `.git` file while git still lists it on the claim's branch.
 
-    `here` is how git lists it.
+    `here` is git's entry for the worktree.
     """
     return has_lost_its_pointer(claim) and here.branch == claim.data["branch"]
 
 
 def restore(claim: Claim, world: World) -> None:
-    """Restore the files that an interrupted removal deleted from a worktree. Existing files stay unchanged."""
+    """Restore the files that an interrupted removal deleted from a worktree. Existing files stay unchanged.
+
+    Do nothing for a claim whose release has not begun.
+    """
     if claim.state not in LEAVING:
         return
     repoint(claim, world)

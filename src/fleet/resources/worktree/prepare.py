@@ -50,7 +50,7 @@ def prepare(world: World, wanted: Preparation) -> None:
 
 
 def copy_files(world: World, repository: str, path: str, names: Iterable[str]) -> None:
-    """Copy files of the user's checkout into a worktree, except those that `is_place_for_file` refuses."""
+    """Copy files of the user's checkout into a worktree, except those for which `is_place_for_file` returns False."""
     for name in names:
         if is_place_for_file(path, name):
             source, target = os.path.join(repository, name), os.path.join(path, name)
@@ -60,7 +60,7 @@ def copy_files(world: World, repository: str, path: str, names: Iterable[str]) -
 def is_place_for_file(tree: str, name: str) -> bool:
     """Return whether a file of this name can safely be written or removed in a tree, whose content an agent may have written.
 
-    False when a symlink or a file is in the place of a folder of the name, or when the name itself is a folder.
+    False when a symlink or a file is where `name` needs a folder, or when a folder is at the path of the file itself.
     """
     folder, place = os.path.dirname(name), os.path.join(tree, name)
     real = os.path.join(os.path.realpath(tree), folder).rstrip("/")

@@ -16,11 +16,11 @@ from fleet import errors
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, first_names, is_disposable
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.half_removed import has_lost_its_pointer
-from fleet.world.git.git import printable_name
 from fleet.world.git.ignored import Remains, digest
 from fleet.world.git.nested import repositories
 from fleet.world.git.nested.submodules import other_repositories_among
 from fleet.world.git.refs import rebased_branch
+from fleet.world.git.worktree_status import printable_name
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
     """Return whether a worktree may be removed, must be kept, or needs files moved to the trash first.
 
-    Changes nothing. A half-made worktree may be removed, because nobody has worked in it. So may one whose `.git` file was
-    deleted by an interrupted removal, because git had found it clean; who continues the removal restores the worktree and
-    asks again.
+    Change nothing. `disposable` has the patterns of ignored files that can be made again. A half-made worktree may be
+    removed, because nobody has worked in it. So may a worktree whose `.git` file was deleted by an interrupted removal,
+    because git had found it clean; whoever continues the removal restores the worktree and asks again.
     """
     if (
         claim.kind != "worktree"

@@ -55,7 +55,8 @@ class Worktree:
     def look(self, claim: Claim, world: World) -> Look:
         """Return `ours` if git lists the worktree on its branch, or in a rebase of that branch.
 
-        A half-made one may be on no branch yet. Else `absent`, `foreign` or `unknown`.
+        A worktree whose creation by this claim was interrupted is `ours` on no branch, too, if nobody has used it. Else
+        `absent`, `foreign` or `unknown`.
         """
         return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
 
@@ -96,9 +97,9 @@ class Worktree:
         return True
 
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Ask git what exists; then complete the worktree, or create it after removing leftovers.
+        """Ask git what exists; then complete a half-made worktree, or remove leftovers and create the worktree.
 
-        Raise WorktreeRefused when neither is possible.
+        Raise WorktreeRefused when what exists is foreign or unknown.
         """
         known = world.git.worktrees(order.repository)
         look = self._look_in_list(claim, known, world)
@@ -190,8 +191,8 @@ class Worktree:
     def _delete_branch(self, claim: Claim, world: World, *, held: bool) -> None:
         """Delete the task's branch if it is this project's, merged and unused.
 
-        For an unmerged branch, record the commit at which it was left. `held`: the worktree, just removed, had the branch
-        checked out.
+        `held`: the worktree, just removed, had the branch checked out. Then, for an unmerged branch, record the
+        commit at which it was left.
         """
         repository, branch, integration = (claim.data.get(name, "") for name in ("repository", "branch", "integration"))
         commit = world.git.branches(repository, branch).get(branch)

@@ -53,9 +53,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return a command by its name.
+        """Return the name and the command that the words `args` begin with, and the remaining words.
 
-        Raise a usage error that suggests a similar command when the name is unknown.
+        When there is no such command, raise a usage error that suggests a similar one.
         """
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
 
 
 def _print_plumbing(ctx: click.Context, _option: click.Parameter, given: bool) -> None:  # noqa: FBT001 - click's own
-    """Print the table of plumbing commands (those for programs) and end the program, when --plumbing was given."""
+    """Print the table of plumbing commands (seldom needed by people) and end the program, when --plumbing was given."""
     if not given or ctx.resilient_parsing:
         return
     formatter = ctx.make_formatter()

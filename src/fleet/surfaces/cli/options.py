@@ -161,7 +161,7 @@ def from_stdin(given: str | None) -> str | None:
 def read_time(given: str | None, fleet: Fleet, *, back: bool = False) -> int | None:
     """Return the time that a person wrote (`2h`, `18:00`, a date) in milliseconds; None for None.
 
-    With `back`, `2h` is in the past.
+    With `back`, `2h` means two hours ago, else in two hours.
     """
     if given is None:
         return None

@@ -48,8 +48,8 @@ def _nobody() -> Connection:
 def _callbacks(request: Request, lines: TextIO) -> Json:
     """Return, by name, the functions that the request's method takes as arguments; {} when it takes none.
 
-    They push progress to the client. For a job, `wanted` returns False after SIGINT, so that the job stops in order. The
-    lines are written to `lines`.
+    They write progress for the client to `lines`. For a job, `wanted` returns False after SIGINT, so that the job stops
+    in order.
     """
 
     def telling(told: object) -> None:

@@ -42,9 +42,9 @@ ENDING = 25.0
 def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
     """Serve the home that the environment names until a signal or a request ends the daemon.
 
-    A database server that does not answer is waited for. Raise DaemonRuns when another daemon serves the home, Refused for
-    an agent, StoreReplaced when the database was replaced, another StoreError when the store cannot be used. `commands`
-    makes what performs command lines, `log` writes the daemon's log.
+    Wait for a database server that does not answer. Raise DaemonRuns when another daemon serves the home, Refused when
+    an agent calls this, StoreReplaced when the database was replaced, another StoreError when the store cannot be used.
+    `commands` makes the object that performs command lines, `log` writes the daemon's log.
     """
     os.environ[DIRECT] = os.environ[UNATTENDED] = "1"
     os.environ.pop("MALLOC_ARENA_MAX", None)  # it counts from the start of a process, and is not meant for agents
@@ -105,7 +105,7 @@ class Daemon:
     def serve(self) -> None:
         """Start all parts and serve until a signal or a request ends the daemon; then stop all parts.
 
-        Raise StoreReplaced when the database was replaced: what the threads remember is of another one.
+        Raise StoreReplaced when the database was replaced: what the threads remember belongs to the old one.
         """
         sys.setswitchinterval(_SWITCH)
         self._household.serve()
@@ -130,9 +130,10 @@ class Daemon:
         self._log("ended", pid=os.getpid())
 
     def _listen_to_signals(self) -> None:
-        """Let SIGTERM and SIGINT end the daemon, and SIGHUP read the settings again.
+        """Let SIGTERM and SIGINT end the daemon, and SIGHUP call `_hang_up` in the loop.
 
-        A handler only wakes the loop: it may interrupt this thread while it holds a lock, such as that of the log.
+        A handler only wakes the loop: it may interrupt this thread while the thread holds a lock, such as that of the
+        log.
         """
         loop = self._server.loop
         loop.hung_up = self._hang_up
@@ -148,7 +149,10 @@ class Daemon:
             self._reload()
 
     def _reload(self) -> None:
-        """Wake the duties, so that they use changed settings now: every round and request reads the settings."""
+        """Log that the settings are read again, and look for new operations.
+
+        Nothing else is needed: every round of a duty and every request reads the settings.
+        """
         self._log("reads the settings again")
         self._server.changes.notice()
 

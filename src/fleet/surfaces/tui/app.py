@@ -95,9 +95,9 @@ class FleetApp(App[None], inherit_bindings=False):
         self._details.start()
 
     def _listen_to_signals(self) -> None:
-        """Let SIGTERM and SIGHUP end the TUI as its own key does, so that the terminal is left as it was.
+        """Let SIGTERM and SIGHUP end the TUI as its key for quitting does, so that the terminal is left as it was.
 
-        While the terminal is lent to an agent's session, the TUI ends when the session gives it back.
+        While the terminal is lent to an agent's session, the TUI ends when the session gives the terminal back.
         """
         loop = asyncio.get_running_loop()
         for number in _ENDINGS:

@@ -114,7 +114,7 @@ class Board(Screen[None], inherit_bindings=False):
 
     # what others tell -------------------------------------------------------------------------------------------------
     def post(self, act: Callable[[], None]) -> None:
-        """Call a function in the thread of the screen. Any thread may call this."""
+        """Let the thread of the screen call `act` soon, without waiting for it. Any thread may call this."""
         self.post_message(self.Happened(act))
 
     def on_board_happened(self, event: Happened) -> None:
@@ -136,12 +136,12 @@ class Board(Screen[None], inherit_bindings=False):
         self._draw()
 
     def show_loss(self, why: str) -> None:
-        """Show that the store cannot be read, and why. The last snapshot stays, with its time."""
+        """Show that the store cannot be read, and why. The last snapshot stays on the screen, and its time is shown."""
         since = f"; what you see is of {time_of_day(self.snapshot.at)}" if self.snapshot else ""
         self._bar_text("trouble", f"fleet cannot be read: {why}{since} — trying again")
 
     def show_details(self, shown: Shown) -> None:
-        """Draw the lines of a tab and the open question, if the person still looks at that row and tab."""
+        """Draw the fetched lines of a tab and the row's open question, if that row and tab are still selected."""
         wish, row = shown.wish, self.row
         if row is None or (wish.row.key, wish.tab) != (row.key, self._tab):
             return
@@ -172,7 +172,7 @@ class Board(Screen[None], inherit_bindings=False):
 
     @property
     def project(self) -> str | None:
-        """The project of the selected row; the first project when nothing is selected."""
+        """The project of the selected line; when there is no line, the first project; None when there is no project."""
         first = self.snapshot.page.projects[:1] if self.snapshot else []
         return self.rows.project or (first[0].name if first else None)
 
@@ -184,7 +184,7 @@ class Board(Screen[None], inherit_bindings=False):
 
     @property
     def is_filtering(self) -> bool:
-        """Whether the person writes the words of the filter."""
+        """Whether the filter field has the focus, so that the person types words into it."""
         return isinstance(self.focused, Input)
 
     @property
@@ -195,24 +195,23 @@ class Board(Screen[None], inherit_bindings=False):
     def select_soon(self, key: str) -> None:
         """Select the row with this key, and unfold it, as soon as a snapshot has it; take a snapshot at once.
 
-        Given up after a few snapshots.
-
-        It is not selected once the person has pressed a key, which was meant for the row that is selected now.
+        Give up when three snapshots do not have the row, or when the person presses a key: that key is meant for the
+        row that is selected now.
         """
         self._wanted_key, self._wanted_for = key, _SOON
         self.app.hurry()
 
     def _select_wanted(self) -> None:
-        """Select the row that is to be selected soon. Forget it when it did not come for several snapshots."""
+        """Select the row that `select_soon` asked for, if it is there; forget it after three snapshots without it."""
         if self._wanted_key:
             self._wanted_for -= 1
             if self.rows.unfold_to(self._wanted_key) or not self._wanted_for:
                 self._wanted_key = ""
 
     def next_wanted(self) -> bool:
-        """Select the next row that waits for a person, also one that the filter leaves out; the filter is closed then.
+        """Select the next row that waits for a person. If the filter hides that row, close the filter.
 
-        Returns False when there is none.
+        Returns False when no row waits for a person.
         """
         found = self.rows.next_wanted()
         if found and not self.rows.is_filtered:
@@ -250,7 +249,10 @@ class Board(Screen[None], inherit_bindings=False):
         self.want()
 
     def want(self) -> None:
-        """Let the details thread fetch the lines of the current tab; show "…" until they are there."""
+        """Let the details thread fetch the lines of the current tab; show "…" until they are there.
+
+        When no row is selected, show no lines and fetch nothing.
+        """
         row = self.row
         if row is None:
             self.lines.show([])
@@ -289,7 +291,7 @@ class Board(Screen[None], inherit_bindings=False):
             self._draw()
 
     def turn_tab(self, by: int) -> None:
-        """Show the tab that is `by` places to the right of the current one."""
+        """Show the tab `by` places to the right of the current one (left when negative); the first follows the last."""
         self.show_tab(TABS[(TABS.index(self._tab) + by) % len(TABS)])
 
     def show_tab(self, tab: str) -> None:
@@ -396,8 +398,8 @@ class Board(Screen[None], inherit_bindings=False):
 
         When it fails, call `failed` with the reason; without `failed`, show the reason.
 
-        `says` tells the person what is done. While an act of this `name` runs, only tell the person so; with `queue`, run
-        this one after it.
+        `says` tells the person what is done. When an act of the same `name` runs already, tell the person so and do not
+        run this one; with `queue`, run this one after it.
         """
 
         def finish(result: T) -> None:
@@ -422,7 +424,7 @@ class Board(Screen[None], inherit_bindings=False):
                 screen.show_running(text)
 
     def ask(self, screen: ModalScreen[T], then: Callable[[T | None], None]) -> None:
-        """Show a dialog, and call `then` with its result."""
+        """Show a dialog, and call `then` with its result, which is None when the person leaves the dialog."""
         self.app.push_screen(screen, then)
 
     def say(self, text: str) -> None:

@@ -11,7 +11,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 
 class Palette(NamedTuple):
-    """The colours of one look: Textual theme, tones, text, selection, and the backgrounds of changed diff lines."""
+    """The colours of one look: theme, tones (colours by name), text, selection, backgrounds of changed diff lines."""
 
     theme: Theme
     tones: dict[str, str]
@@ -123,9 +123,9 @@ class Look:
         self._styles: dict[tuple[str, bool, bool], Style] = {}
 
     def style(self, tone: str, *, bold: bool = False, selected: bool = False) -> Style:
-        """Return the style for a tone, '' for plain text.
+        """Return the style for a tone: the name of a colour, "dim", "bold", or "" for plain text.
 
-        With `bold`, it is bold; with `selected`, it has the background of the selected row.
+        With `bold`, the style is bold; with `selected`, it has the background of the selected row.
         """
         key = (tone, bold, selected)
         if key not in self._styles:
@@ -150,7 +150,7 @@ class Look:
         )
 
     def ground(self, name: str) -> Style:
-        """Return the background style of an `added` or `removed` line of a diff."""
+        """Return the background style of an `added` or `removed` line of a diff; empty without a colour for it."""
         colour = getattr(self.palette, name)
         return Style(bgcolor=colour) if colour else Style()
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _option(option: str, default: int) -> int:
-    """Return the number behind an option of the command line."""
+    """Return the number behind an option of the command line; `default` when the option is missing."""
     return int(sys.argv[sys.argv.index(option) + 1]) if option in sys.argv else default
 
 

@@ -33,7 +33,7 @@ def _become_daemon(fleet: Fleet) -> None:
 
 
 def _do_rounds(fleet: Fleet, rounds: int) -> None:
-    """Do the daemon's duties for seats: start the coordinator of each lost seat again, and tick for each held one."""
+    """Do this many rounds of the daemon's duties for seats: take each lost seat again, and tick for each held seat."""
     for _ in range(rounds):
         for ident in fleet.coord.lost().values():
             with contextlib.suppress(errors.NotSeated):
@@ -45,7 +45,7 @@ def _do_rounds(fleet: Fleet, rounds: int) -> None:
 
 
 def _in_child(scene: Scene, act: Callable[[Fleet], object]) -> int:
-    """Call a function with an opened fleet in a child process; return the child's exit code."""
+    """Call a function with an opened fleet in a child process; return the child's exit code: 3 when `act` raised."""
     child = os.fork()
     if child == 0:
         code = 3
@@ -132,7 +132,7 @@ def _hold_again(scene: Scene) -> list[str]:
 
 
 def _check_agent(scene: Scene) -> list[str]:
-    """Return faults unless exactly one agent has the task, and the seat is as `_check_lost` wants it."""
+    """Return faults unless exactly one agent has the task, and the dead daemon's coordinator alone holds the seat."""
     with scene.fleet() as fleet:
         agents = [agent.id for agent in fleet.agents.list() if agent.task == _SLUG]
         task = fleet.tasks.show(project=PROJECT, slug=_SLUG)

@@ -51,15 +51,15 @@ def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> I
 
 
 def _without_repeats(played: Played) -> list[Death]:
-    """Return the deaths to try.
+    """Return the deaths to try, without those that equal another one.
 
-    Of the deaths before an effect only the first is among them: each other one equals the death after the previous effect.
+    Of the deaths before an effect only the first is left: each other one equals the death after the previous effect.
     """
     return [death for death in played.deaths() if death.way != "before" or death.number == 0]
 
 
 def _recovery_after(scenario: Scenario, store: str, first: Death) -> Played:
-    """Play the recovery from a death without killing it, and return its effects."""
+    """Play a scenario with one death, then its recovery without killing that; return the effects of the recovery."""
     with scenario.scene(store) as scene:
         scenario.prepare(scene)
         kill_once(scene, lambda: act_out(scenario, scene), first)

@@ -103,7 +103,7 @@ def _keep_small(fleet: Fleet) -> None:
 
 
 def _keep_small_again(scene: Scene) -> list[str]:
-    """Let the next daemon do the same; return no faults."""
+    """Let the next daemon archive, remove and note as `_keep_small` does; return no faults."""
     with scene.fleet("fleet-daemon") as fleet:
         _keep_small(fleet)
     return []
@@ -145,7 +145,7 @@ def _look_after(fleet: Fleet) -> None:
 
 
 def _look_after_again(scene: Scene) -> list[str]:
-    """Let the next daemon look after the agent, once the time of who handed the message out is over; return no faults."""
+    """Let the next daemon deliver the message, after the lease of the process that died over it; return no faults."""
     with scene.fleet("fleet-daemon") as fleet:
         world = fleet.world
         world.clock = _LaterClock(world.clock.now() + 2 * messages.LEASE)

@@ -33,8 +33,8 @@ _BUNDLE = ("worktree ", "worker_dir ")
 class FaultAct:
     """An act that writes, and the function `state`, which says what is written then: "old", "new", or what is wrong.
 
-    After an error, a strict act must have left the old state. Another one, which writes a file, may have replaced the file
-    before syncing the folder failed: then the file must be complete, and the next attempt makes it durable.
+    After an error, a strict act must have left the old state. An act that is not strict writes a file, and may have
+    replaced it before syncing the folder failed: then the file must be complete, and the next attempt makes it durable.
     """
 
     name: str
@@ -99,7 +99,7 @@ def _rewrite_prompt(fleet: Fleet) -> None:
 
 
 def _state_of_prompt(scene: SimulatedScene) -> str:
-    """Return "old" or "new" by the text in the prompt file, or how long another text is."""
+    """Return "old" or "new" by the text in the prompt file; when it is neither text, say how long it is."""
     content = scene.fleet.world.files.read(_PROMPT)
     return {_BEFORE: "old", _AFTER: "new"}.get(content, f"a prompt of {len(content)} bytes")
 
@@ -183,7 +183,7 @@ def _state_of_dispatch(scene: SimulatedScene) -> str:
 
 
 def _claims_of_task(scene: SimulatedScene, fine: set[str]) -> list[str]:
-    """Return the claims of the task and its dispatches whose state is not in `fine`."""
+    """Return kind and state of each claim of task `t` and its dispatches whose state is not in `fine`."""
     others = {agent.id for agent in scene.fleet.agents.list() if agent.task != "t"}
     held = [claim for claim in scene.fleet.claims.list() if claim.slug != "other" and claim.dispatch not in others]
     return [f"{claim.kind} {claim.state}" for claim in held if claim.state not in fine]

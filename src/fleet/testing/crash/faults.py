@@ -45,7 +45,10 @@ _CALL = re.compile(r"^(\w+)\(", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultCase:
-    """One system call that failed, how the act ended, and the faults that were found afterwards."""
+    """One system call that failed, how the act ended, and the faults that were found afterwards.
+
+    `number` says which of the act's calls of the kind `call` failed, from 1.
+    """
 
     act: str
     call: str
@@ -100,7 +103,10 @@ def why_not() -> str:
 
 
 def fault_cases(name: str, *, every: int, offset: int) -> Iterator[FaultCase]:
-    """Play every fault of an act, or every n-th, and yield its case."""
+    """Play the act `name` once for each call and error that strace can inject into it, and yield the case of each.
+
+    Play only every `every`-th of them, beginning at `offset`.
+    """
     act = ACTS[name]
     with SimulatedScene() as scene:
         act.prepare(scene)
@@ -157,7 +163,8 @@ def _class_of(kind: str) -> type[BaseException]:
 def _play(scene: SimulatedScene, act: FaultAct, inject: str) -> _Played:
     """Perform an act in a child to which strace has attached; return how it ended.
 
-    The scene's own fleet is closed first, so that the child is alone.
+    `inject` tells strace which call to let fail; "" for none. The scene's own fleet is closed first, so that the child
+    is alone.
     """
     scene.fleet.close()
     process = scene.machine.table.spawn(scene.machine.shell.pid, ["fleet"])
@@ -181,7 +188,10 @@ def _play(scene: SimulatedScene, act: FaultAct, inject: str) -> _Played:
 
 
 def _let_go(child: int, tracer: subprocess.Popen[str], ready: int) -> None:
-    """Let the child act as soon as strace has attached to it, and wait until both have ended."""
+    """Write to the pipe `ready`, so that the child acts, once strace has attached to it; wait until both have ended.
+
+    Raise RuntimeError, and kill the child, when strace cannot attach.
+    """
     try:
         if not _is_attached(tracer):
             os.kill(child, signal.SIGKILL)
@@ -195,7 +205,10 @@ def _let_go(child: int, tracer: subprocess.Popen[str], ready: int) -> None:
 
 
 def _act_in_child(scene: SimulatedScene, act: FaultAct, process: Process, pipes: tuple[int, int]) -> None:
-    """In the child: wait for strace, perform the act, report how it ended, and exit."""
+    """In the child: wait for strace, perform the act, report how it ended, and exit.
+
+    `pipes` are the one to wait at and the one to report to.
+    """
     go, answer = pipes
     try:
         # Where only a parent may trace a process, let any process trace this one.
@@ -220,7 +233,7 @@ def _say_how_it_ended(scene: SimulatedScene, act: FaultAct, process: Process, an
 
 
 def _tracer(pid: int, output: str, words: list[str]) -> subprocess.Popen[str]:
-    """Start strace on a process, with its output in a file."""
+    """Start strace on a running process, with the further options `words`, and its output in the file `output`."""
     line = ["strace", "-p", str(pid), "-o", output, *words]
     return subprocess.Popen(line, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
 

@@ -35,7 +35,7 @@ _ENDED = frozenset({"verify"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Death:
-    """At which effect a child is killed, and in which way: before, during or after it."""
+    """At which effect (`number`, from 0) a child is killed, and in which way: before, during or after the effect."""
 
     number: int
     way: str
@@ -45,7 +45,8 @@ class Death:
 class Case:
     """One death of a child, or a death and one of its recovery, with the faults that were found and what the sweeps did.
 
-    `died` is False when the child ended before the effect: the number of signals that a kill needs may differ.
+    `died` is False when the child ended without reaching the effect: a verb may need fewer effects, such as signals,
+    than when its effects were recorded.
     """
 
     scenario: str
@@ -85,7 +86,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Killed:
-    """Whether the child died at its effect, and the faults of a sweep while the child's program still ran."""
+    """Whether the child died at its effect; of a sweep beside its running program, the faults and the held claims."""
 
     died: bool
     faults: list[str]
@@ -149,7 +150,10 @@ def act_out(scenario: Scenario, scene: Scene) -> None:
 
 
 def look_after(scenario: Scenario, scene: Scene) -> tuple[list[str], list[str]]:
-    """Recover the scene after the last death, then sweep it; return the faults, and what the sweeps did."""
+    """Do what the scenario does after a death, sweep, check and finish; return the faults, and what the sweeps did.
+
+    The scene is swept until a sweep does nothing; whatever one more sweep does is a fault.
+    """
     faults = scenario.after_death(scene)
     swept = _sweep_until_quiet(scene)
     faults += [f"the second sweep acted: {each}" for each in sweep(scene)]
@@ -159,7 +163,7 @@ def look_after(scenario: Scenario, scene: Scene) -> tuple[list[str], list[str]]:
 
 
 def recorded(scene: Scene, act: Callable[[], object]) -> Played:
-    """Perform an act in a child that is not killed, and return its effects."""
+    """Perform an act in a child that is not killed, and return its effects; raise RuntimeError when the act fails."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -204,7 +208,7 @@ def _kill_at_effect(scene: Scene, act: Callable[[], object], death: Death) -> tu
 
 
 def _watched(scene: Scene, act: Callable[[], object], watcher: Recorder) -> int:
-    """In the child: perform the act with a watcher of its effects, and return the exit code for the child."""
+    """In the child: perform the act with a watcher of its effects; return the exit code, 3 when the act raised."""
     scene.watcher = watcher
     try:
         act()
@@ -257,7 +261,10 @@ def _state_of(pid: int) -> str:
 
 
 def _end_program(program: int, way: str) -> None:
-    """Continue the stopped program, or kill it, as the way of the death says; wait until it is gone. 0 stands for no program."""
+    """Kill the stopped program when `way` is DIES, else let it continue; wait at most ten seconds until it is gone.
+
+    Do nothing when `program` is 0: there is none.
+    """
     if not program:
         return
     try:

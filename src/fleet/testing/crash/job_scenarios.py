@@ -37,7 +37,7 @@ class JobScenario(Scenario):
     """A scenario whose jobs are cancelled before leftovers are searched."""
 
     def finish(self, scene: Scene) -> list[str]:
-        """Cancel the jobs and drop their dead items; then return what is left, which must be nothing."""
+        """Cancel the jobs and drop their dead items; then return a fault for everything that is left."""
         with scene.fleet() as fleet:
             for job in fleet.jobs.list():
                 if job.state not in {"done", "cancelled"}:
@@ -48,7 +48,10 @@ class JobScenario(Scenario):
 
 
 def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], None]:
-    """Return a function that prepares a scene: the job's document and a bystander."""
+    """Return a function that prepares a scene: a bystander, and a job's document with these values.
+
+    `given` is its `input`, which lists the items; `parallel` is its `max_parallel`.
+    """
 
     def prepare(scene: Scene) -> None:
         add_bystander(scene)
@@ -67,7 +70,7 @@ def _run(fleet: Fleet) -> None:
 
 
 def _wait_for_sessions(scene: Scene) -> list[str]:
-    """Wait until the items' sessions have ended: they run on without the runner."""
+    """Wait until the sessions of the items have ended: they run on without the job's runner. Return no faults."""
     with scene.fleet() as fleet:
         until(lambda: not fleet.world.processes.marks() and not _has_live_pane(fleet))
     return []
@@ -91,7 +94,7 @@ def _recover(scene: Scene) -> None:
 
 
 def _carry_on(fleet: Fleet) -> None:
-    """Resume the job, or run it if it was never recorded."""
+    """Resume the job unless it is done; run it if it was never recorded."""
     before = fleet.jobs.list()
     if not before:
         _run(fleet)

@@ -46,10 +46,10 @@ def sweep_home(scene: Scene) -> None:
 class Scenario:
     """An act that is killed at each of its effects, with what prepares its scene and what checks it.
 
-    `after_death` is done after the death, `check` at the end; both return faults.
+    `after_death` is done after the death, `check` at the end; both return faults: lines that say what is wrong.
 
-    `calm` waits until processes that outlive a death have ended. `recover` is what a person does then; it is killed
-    too.
+    The others are for double deaths: `calm` waits until processes that outlive the first death have ended; `recover` is
+    what a person does then, and is killed too.
     """
 
     name: str
@@ -131,7 +131,7 @@ def _dispatch(fleet: Fleet) -> None:
 
 
 def _check_dispatch(scene: Scene) -> list[str]:
-    """Return a fault unless an agent has the task, or the task can be dispatched again."""
+    """Return a fault unless the only agent has the task `t`, or no agent works and the task can be dispatched again."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         agents = fleet.agents.list()
@@ -281,7 +281,7 @@ def _resume(fleet: Fleet) -> None:
 
 
 def resume_again(scene: Scene) -> list[str]:
-    """Resume the task after the death; return a fault if that is refused and no successor works."""
+    """Resume task `t` after the death; return a fault if that fails. NotResumable is no fault while an agent works."""
     with scene.fleet("again") as fleet:
         try:
             fleet.dispatches.resume("t")

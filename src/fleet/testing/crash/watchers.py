@@ -28,7 +28,7 @@ class ActBefore:
         self._name, self._act = name, act
 
     def before(self, effect: str) -> None:
-        """Call the function if the effect has the name."""
+        """Call the function if the name of the effect begins with the given words."""
         if effect.startswith(self._name):
             self._act()
 
@@ -78,7 +78,10 @@ class Recorder:
 
 
 class Killer(Recorder):
-    """Kill its own process at one effect: before, during or after it."""
+    """Kill its own process before, during or after the effect with this number (from 0); `way` is one of WAYS.
+
+    Before that, write the pid of the program that performs the effect, if one does, into `pipe`.
+    """
 
     def __init__(self, number: int, way: str, pipe: int) -> None:
         super().__init__()

@@ -77,7 +77,11 @@ class ProcessTable:
         leads_session: bool = False,
         pid: int | None = None,
     ) -> Process:
-        """Start a process and return it. With `pid` it gets that number, which a dead process may have had before."""
+        """Start a process and return it. With `pid` it gets that number, which a dead process may have had before.
+
+        Raise ValueError when a living process has the number. Without `environment`, the process has that of its
+        parent.
+        """
         above = self.living[parent]
         if pid in self.living:
             msg = f"process {pid} lives"
@@ -178,7 +182,7 @@ class SimulatedKernel:
         return self._pid
 
     def status(self, pid: int) -> ps.Status | None:
-        """Return the status of a process; None when no process has the pid. Raise Unreadable when it is hidden."""
+        """Return the status of a process; None when no process has the pid. Raise Unreadable for a hidden process."""
         process = self._table.living.get(pid)
         if process is None:
             return None
@@ -187,7 +191,7 @@ class SimulatedKernel:
         return ps.Status(start=process.start, zombie=process.is_zombie)
 
     def parents(self) -> dict[int, int]:
-        """Return the parent of every pid."""
+        """Return the parent's pid of every process that is not hidden, by pid."""
         return {each.pid: each.parent for each in self._table.living.values() if not each.is_hidden}
 
     def everyone(self) -> list[ps.Entry]:
@@ -222,7 +226,7 @@ class SimulatedKernel:
         return " ".join(process.words) if process and not process.is_zombie else ""
 
     def program(self, pid: int) -> str:
-        """Return the short program name of a process; empty when there is none."""
+        """Return the short program name of a process; empty when no process has the pid."""
         process = self._table.living.get(pid)
         return process.program if process else ""
 
@@ -232,7 +236,10 @@ class SimulatedKernel:
         return process is not None and process.is_own
 
     def works_in(self, pid: int, folder: str) -> bool | None:
-        """Return whether a process has its current directory below a folder, or writes to a file there; None when unknown."""
+        """Return whether a process has its current directory in a folder, or writes to a file there.
+
+        Return False when no process has the pid, None when the process cannot be read.
+        """
         process = self._table.living.get(pid)
         if process is None:
             return False

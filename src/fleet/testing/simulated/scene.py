@@ -46,7 +46,10 @@ _COMMAND = ("sleep", "1000")
 
 
 class SimulatedScene:
-    """The home and the simulated machine of one test. Agents are simulated processes that the test controls."""
+    """The home and the simulated machine of one test. Agents are simulated processes that the test controls.
+
+    `settings` are further lines of config.toml. With `cgroups`, the machine has control groups.
+    """
 
     def __init__(self, *, settings: str = "", cgroups: bool = False) -> None:
         self.root = tempfile.mkdtemp(prefix="fleet-simulated-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
@@ -89,7 +92,10 @@ class SimulatedScene:
 
     @contextlib.contextmanager
     def called_by_program(self) -> Iterator[tuple[Fleet, Process]]:
-        """Open the home in a command that a new program runs, and yield the program too. It lives on when the command ends."""
+        """Let a new program run a command that opens the home; yield the opened fleet and the program.
+
+        At the end of the block the command ends, and the program lives on.
+        """
         program = self.machine.table.spawn(self.machine.shell.pid, ["program"])
         command = self.machine.table.spawn(program.pid, ["fleet"])
         fleet = self.open(process=command)

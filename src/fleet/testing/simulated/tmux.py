@@ -108,8 +108,8 @@ class SimulatedServer:
     def notice(self) -> None:
         """Mark the panes whose process has died as dead.
 
-        An agent's pane (it is stamped) stays, with its exit status, and its dispatch is settled. Any other one is
-        closed.
+        An agent's pane (it is stamped) stays, with its exit status, and the machine records the command that would
+        settle the dispatch. Any other pane is closed.
         """
         for pane in [each for each in self.panes if each.ended is not None and not each.dead]:
             pane.dead = True
@@ -174,7 +174,7 @@ class SimulatedTmux(Tmux):
         self._machine = machine
 
     def listing(self) -> Listing:
-        """Return every pane of the server on the socket."""
+        """Return every pane of the server on the socket; without such a server, why none answers."""
         return self._funnel.through("tmux list", self._listing)
 
     def create(
@@ -188,7 +188,10 @@ class SimulatedTmux(Tmux):
         words: Sequence[str],
         lock: int,  # noqa: ARG002 - no process inherits the lock
     ) -> Identity | None:
-        """Create a session whose pane is stamped and runs the words; return the server's identity. Never starts a server."""
+        """Create a session whose pane is stamped and runs the words; return the server's identity.
+
+        Raise TmuxRefused when no server answers (none is started), or when the session exists already.
+        """
 
         def act() -> Identity | None:
             server = self._server()
@@ -239,11 +242,11 @@ class SimulatedTmux(Tmux):
         return self._funnel.through("tmux paste-buffer", act)
 
     def clients(self) -> list[tuple[str, str]]:
-        """Return the terminals that the test has attached."""
+        """Return the terminals that the test has attached: the device and the name of each."""
         return list(self._machine.terminals)
 
     def stop_empty_server(self) -> bool:
-        """Let a server without sessions exit; return False when there is none."""
+        """Let a server without sessions exit; return False when there is no such server."""
         server = self._server()
         if server is None or server.panes:
             return False
@@ -266,7 +269,7 @@ class SimulatedTmux(Tmux):
         self._funnel.through("tmux start-server", act)
 
     def _listing(self) -> Listing:
-        """Return all panes, without counting the question as an effect."""
+        """Return what `listing` returns, without passing the funnel, so that it is not counted as an effect."""
         server = self._server()
         if server is None:
             return Listing(server=None, why=self._why_silent())
@@ -276,7 +279,7 @@ class SimulatedTmux(Tmux):
         return Listing(server=identity, panes=tuple(each.listed() for each in server.panes), home=self.home_id)
 
     def _server(self) -> SimulatedServer | None:
-        """Return the server that answers on the socket, else None. A stopped server costs the whole time limit."""
+        """Return the server that answers on the socket, else None: for a stopped server after the whole time limit."""
         server = self._machine.servers.get(_pid_on(self.socket))
         if server is not None and server.process.is_stopped:
             self._clock.wait(LIMIT)
@@ -294,7 +297,10 @@ class SimulatedTmux(Tmux):
         return next((each for each in server.panes if each.number == pane.number), None) if server else None
 
     def _is_same(self, server: SimulatedServer, there: SimulatedPane, listed: Pane) -> bool:
-        """Return whether a pane is still the listed one: same dispatch, home and stamp."""
+        """Return whether the pane `there` is still the listed one: same dispatch and home, and stamped if that one was.
+
+        An unstamped pane must also be the only one of its session.
+        """
         if (there.dispatch, there.home) != (listed.dispatch, listed.home):
             return False
         if listed.stamped:
@@ -312,7 +318,7 @@ def _pid_on(socket: str) -> int:
 
 
 def _apply_env(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Return the words after `env NAME=VALUE …`, and the environment with these variables."""
+    """Return the words after a leading `env NAME=VALUE …` (else all words), and the environment with its variables."""
     left, given = list(words), dict(environment)
     if left and os.path.basename(left[0]) == "env":
         left.pop(0)

@@ -37,9 +37,9 @@ _CONTINUE = {"limit": RESET, "login": LOGGED_IN}
 def try_engine_again(context: Context, engine: str) -> Lifted:
     """End the hold of an engine because a person says that it works again; remind the agents it had stopped.
 
-    One agent continues first, as the trial. When its model has answered, the ticks of the coordinators remind the others;
-    in a project without a coordinator, they wait until a person calls this again. Raises Absent for an unknown engine that
-    has neither a hold nor stopped agents.
+    One agent continues first, as the trial. When its model has answered, the ticks of the coordinators remind the other
+    agents; in a project without a coordinator, these wait until a person does this again. Raises Absent for an unknown
+    name, except when an engine of this name still has a hold or stopped agents.
     """
     stopped = stopped_by_hold(context, engine)
     if not stopped and context.store.read(lambda rows: q.hold_of(rows, engine=engine)) is None:
@@ -113,7 +113,10 @@ def _is_waiting(context: Context, agent: LivingAgent, words: str) -> bool:
 
 
 def _reminder(context: Context, agent: LivingAgent) -> str:
-    """Return the message that makes an agent continue after a failed turn or a limit; "" when none is due now."""
+    """Return the message that makes an agent continue after a failed turn or a limit; "" when no message is due now.
+
+    May record the agent as the trial of its engine: the one agent that tries whether the limit is over.
+    """
     now = context.world.clock.now()
     if is_ending(agent):
         return ""

@@ -171,7 +171,7 @@ def _on_worked(event: HookEvent, known: Known) -> Reply:
 def _on_notified(event: HookEvent, known: Known) -> Reply:
     """Record a notice of the engine, for example that the agent is idle or asks for permission.
 
-    Notices come late, so an idle notice does not replace a state that says more.
+    Notices come late, so an idle notice does not replace a more informative state, such as "limit" or "asks".
     """
     state = event.dialect.notices.get(event.text("notice"))
     before = known.agent.state
@@ -408,7 +408,7 @@ def _record_if_news(event: HookEvent, known: Known, report: HookReport) -> None:
 def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how: str) -> Reply:
     """Record a hook report and reply with the waiting messages; do nothing when there is neither news nor a message.
 
-    `how` is recorded with the messages: the way in which the agent gets them.
+    `how`, such as "tool result", is recorded with the messages: the way in which the agent gets them.
     """
     lifts = report.turn == "good" and engine_limits.is_hold_over(known.hold, report.at)
     if not known.waiting and not lifts and agent_after_report(known.agent, report) is None:

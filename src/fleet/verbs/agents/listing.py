@@ -52,9 +52,9 @@ def agents(context: Context, found: Unfinished) -> list[AgentView]:
 
 
 def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> AgentView:
-    """Return the view of one unfinished dispatch, without the cost that fleet counts itself.
+    """Return the view of one unfinished dispatch. Its field `used`, the cost that fleet counts itself, is left None.
 
-    `known` is the agent's row, None when there is none.
+    `known` is the agent's row with its recorded state, None when there is no such row.
     """
     state = _state(context, row, known, signs)
     cost = known.cost if known else None
@@ -81,7 +81,7 @@ def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: Si
     """Return the state of an unfinished dispatch. The first source that knows it decides.
 
     The sources are: a start that is not over, the process, the daemon, the agent's report, its hooks, its status file, its
-    screen. `known` is the agent's row, None when there is none.
+    screen. `known` is the agent's row with its recorded state, None when there is no such row.
     """
     listing = signs.listing
     if is_pending(row):
@@ -113,7 +113,7 @@ def _foreign_owner(context: Context, row: Dispatch) -> str:
 
 
 def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
-    """Return the state of a dispatch that is not launched: "starting", or "exited" when it provably never will be."""
+    """Return the state of a pending dispatch: "starting", or "exited" when it provably will never be launched."""
     from fleet.verbs.dispatch.facts import why_alive  # noqa: PLC0415 - a large import, needed only for a pending dispatch
 
     if why_alive(context, row, listing):
@@ -165,7 +165,7 @@ def _engine_or_none(context: Context, row: Dispatch) -> Engine | None:
 
 
 def _state_by_file(engine: Engine, who: Identity) -> State | None:
-    """Return the state in the engine's own status file; None when the file does not say."""
+    """Return the state in the engine's own status file; None without such a file, or when it does not say the state."""
     if engine.status_file is None:
         return None
     state, detail, at = status_file.state_of(engine.status_file, who)

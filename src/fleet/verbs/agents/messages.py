@@ -62,7 +62,8 @@ def waiting(rows: Rows, dispatch: str, now: int) -> list[WaitingMessage]:
 def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Received]:
     """Mark an agent's waiting messages as handed out, at most `most`, and return them.
 
-    No other process hands them out within the next minute. `how` is recorded: the way in which the agent gets them.
+    No other process hands them out within the next minute. `how`, such as "tool result", is recorded: the way in which
+    the agent gets the messages.
     """
     between = {"before": tx.at - LEASE, "after": tx.at + LEASE}
     handed_out = [
@@ -76,7 +77,10 @@ def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Receive
 
 
 def take(dispatch: str, how: str, *, most: int = 20) -> Change[list[Received]]:
-    """Return the change that hands out an agent's waiting messages in a transaction of its own. See `hand_out`."""
+    """Return the change that marks an agent's waiting messages, at most `most`, as handed out.
+
+    Committing it returns these messages. `how`, such as "typed", is recorded: the way in which the agent gets them.
+    """
 
     def work(tx: Tx) -> list[Received]:
         tx.dispatch = dispatch

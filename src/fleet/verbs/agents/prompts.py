@@ -46,7 +46,8 @@ RESUME_KIND = "handoff_resume_inbox"  # the same file, once it was rewritten for
 class WantedPrompt:
     """The prompt that a program wants to acquire: its owner and kind.
 
-    `host_id` and `tmux_socket` are those that the caller expects to be at; None when it expects nothing.
+    `preserve`: when the prompt is released, move its file to inbox/archive instead of deleting it. `host_id` and
+    `tmux_socket`: the host and the socket that the caller expects this home to have; None when it expects none.
     """
 
     owner: str  # project/P/slug/S, coord/P, or only the task's slug with `project`
@@ -110,9 +111,9 @@ def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Cl
 
 
 def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
-    """Take over a claim on a prompt whose maker was killed before it wrote the file; return the claim as it is then.
+    """Take over the claim `held` on a prompt whose maker was killed before it wrote the file; return the changed claim.
 
-    It gets the actor and the data of `wanted`. Raises Contested when another process was faster.
+    The claim gets the actor and the data of `wanted`. Raises Contested when another process took it over first.
     """
 
     def work(tx: Tx) -> None:
@@ -127,7 +128,11 @@ def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
 
 
 def _add_pending_dispatch(tx: Tx, context: Context, kind: DispatchKind, order: Order, spawner: str) -> None:
-    """Add a pending dispatch; refuse a missing task, a used id, and a task that another dispatch holds."""
+    """Add a pending dispatch for an agent that another program starts. `spawner` is that program's process, as text.
+
+    Raises Absent for a missing task, Superseded for an id that was used before, BundleHeld for a task that another
+    dispatch holds.
+    """
     if order.slug is not None and q.task_exists(tx, project=order.project, slug=order.slug) is None:
         raise errors.Absent(what=f"task {order.project}/{order.slug}")
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
@@ -161,8 +166,8 @@ def _add_pending_dispatch(tx: Tx, context: Context, kind: DispatchKind, order: O
 def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     """Release a dispatch's claims of this kind, for example its prompt file.
 
-    A claim that was handed to another owner is not touched. Raises NotOwned for an unfinished dispatch's exclusive
-    claim.
+    Returns the outcome "released", or "already_released" when the dispatch holds no such claim, perhaps because it was
+    handed to another dispatch. Raises NotOwned for an exclusive claim of an unfinished dispatch.
     """
     names.DispatchId(ident)
     _refuse_other_home(context, ident)

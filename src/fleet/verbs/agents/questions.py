@@ -56,8 +56,8 @@ def _question_view(row: OpenQuestion) -> Question:
 def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
     """Return the change that answers a question; `words` are what the person chose or wrote.
 
-    Committing it raises AnsweredBefore if the question was answered or closed, or if its agent has ended; NoSuchQuestion if
-    there is none.
+    `reason` says why the person refuses a permission, "" for no reason. Committing raises AnsweredBefore if the
+    question was answered or closed, or if its agent has ended; NoSuchQuestion if no question has this id.
     """
 
     def work(tx: Tx) -> Answered:

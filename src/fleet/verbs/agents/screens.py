@@ -47,7 +47,11 @@ def watch(context: Context, project: str) -> list[str]:
 
 
 def _engine_to_watch(context: Context, row: LivingAgent) -> Engine | None:
-    """Return the agent's engine if its screen has to be watched; else None."""
+    """Return the agent's engine if only the screen, and no hook, shows limits or failed turns of the agent; else None.
+
+    None also for an agent of another home, one that has reported or was asked to exit, and an engine that is not
+    interactive or whose file is broken.
+    """
     if is_ending(row) or not is_own(context, row):
         return None
     try:

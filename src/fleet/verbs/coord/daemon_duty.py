@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 def start_coordinator(context: Context, wanted: Wanted) -> Dispatched:
     """Start a coordinator: inside the daemon if one runs and `wanted` asks for fleet's own loop, else in a tmux session.
 
-    Any process may call this. It records in the store that the daemon's process holds the seat; the daemon reads there
-    which seats it holds.
+    Any process may call this. To start one inside the daemon, it only records in the store that the daemon's process
+    holds the seat; the daemon reads in the store which seats it holds.
     """
     daemon = context.world.daemon_process() if wanted.engine == OWN_LOOP else None
     return dispatch(context, wanted) if daemon is None else _hold_seat(context, wanted, daemon)

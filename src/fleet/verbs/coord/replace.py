@@ -39,7 +39,7 @@ def replace(context: Context, wanted: Wanted, *, after: str | None = None) -> Se
     """Replace a project's coordinator and wait for the new one's proof. Raises NotProven when no proof comes in time.
 
     With `after`, raises NotSeated when that coordinator does not hold the seat. Returns the new holder, with the seat's new
-    epoch.
+    epoch (a number that grows with each holder).
     """
     candidate = start_candidate(context, wanted, after=after)
     return candidate.replaced(epoch=await_proof(context, wanted.project, candidate.id))

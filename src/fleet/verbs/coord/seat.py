@@ -123,7 +123,7 @@ def stop(context: Context, project: str, reason: str) -> Unseated:
     """Withdraw the seat's candidate, end the coordinator and empty the seat. Nothing else empties a seat.
 
     If a candidate appears or takes the seat meanwhile, it is withdrawn or ended too. Raises NoCoordinator for an empty
-    seat. `stopped` is False, with the reason, when the coordinator cannot be settled yet.
+    seat. In the result, `stopped` is False and `why` says the reason when the coordinator cannot be settled yet.
     """
     context.project(project)
     while True:
@@ -158,7 +158,7 @@ def _end_holder(context: Context, ident: str, reason: str) -> str | None:
 def _await_last_tick(context: Context, project: str) -> None:
     """Wait until a running tick of a dismissed coordinator has ended, but no longer than the setting `exit_grace`.
 
-    A tick that runs longer does no harm: the fence refuses whatever it commits.
+    A tick that runs longer does no harm: its commits are refused, because the coordinator has ended.
     """
     gate = context.world.project_gate(project, "coordinator")
     with contextlib.suppress(errors.GateHeld):

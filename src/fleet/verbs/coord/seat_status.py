@@ -21,9 +21,9 @@ _UNWATCHED = "the process that wakes it does not run"
 
 
 def seat_status(context: Context, project: str) -> SeatView:
-    """Return a project's seat: its holder and that one's state, its candidate, and the coordinators that are being retired.
+    """Return a project's seat: its holder and the holder's state, its candidate, and the coordinators being retired.
 
-    Also lists the nonces that no coordinator has presented.
+    Also lists the one-time proofs (nonces) that were given to coordinators and that none has presented.
     """
     context.project(project)
     seat = context.store.read(lambda rows: seats.seat(rows, project))

@@ -83,7 +83,7 @@ def start_watch(context: Context, project: str) -> bool:
 
 
 def start_missing_watches(context: Context, *, besides: str) -> list[str]:
-    """Start the watch of each project, except `besides`, that should have one and has none.
+    """Start `fleet coord watch` for each project, except `besides`, where an agent coordinates and no watch runs.
 
     Returns a sentence for each watch that was started.
     """
@@ -107,7 +107,7 @@ def is_unwatched(context: Context, project: str) -> bool:
 def watched_coordinators(context: Context, project: str) -> list[Dispatch]:
     """Return the coordinators of a project that a watch has to wake: interactive agents of this home that may be alive.
 
-    They are among the seat's holder and candidate.
+    Only the seat's holder and its candidate are considered.
     """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     found = [context.store.read(lambda rows: q.dispatch_by_id(rows, id=each or "")) for each in (seat.holder, seat.candidate)]  # fmt: skip # noqa: B023 - called at once
@@ -117,7 +117,7 @@ def watched_coordinators(context: Context, project: str) -> list[Dispatch]:
 def _is_watched(context: Context, row: Dispatch) -> bool:
     """Return whether a coordinator is an interactive agent of this home that has not ended.
 
-    One whose life is unknown counts as alive.
+    An agent counts as alive until its process is proven dead.
     """
     if not is_unfinished(row) or not is_own(context, row) or not _takes_turns(context, row):
         return False
@@ -133,8 +133,8 @@ def _takes_turns(context: Context, row: Dispatch) -> bool:
 def watch(context: Context, project: str) -> list[str] | None:
     """Do one round of a project's watch: continue failed turns, deliver messages, wake the coordinator.
 
-    Returns a line for people for each thing done, none while a tick runs. Returns None when no coordinator needs a
-    watch, so that the watch ends.
+    Returns a line for people for each thing done, an empty list while a tick runs. Returns None when no coordinator
+    needs a watch, so that the watch ends.
     """
     if not watched_coordinators(context, project):
         return None
@@ -219,8 +219,8 @@ def _last_told(rows: Rows, known: LivingAgent) -> Wake:
 def _send_wake(known: LivingAgent, message: str, text: str, things: list[str]) -> Change[None]:
     """Return the change that stores the message that wakes a coordinator.
 
-    `message` is its id, `things` what there is to do: the list is stored too, so that it is told once. Committing raises
-    NotSeated when the coordinator has lost the seat.
+    `message` is the message's id. `things` are what there is to do; they are stored too, so that each is told only
+    once. Committing raises NotSeated when the coordinator has lost the seat.
     """
 
     def work(tx: Tx) -> None:
@@ -279,7 +279,10 @@ def note_trouble(context: Context, project: str, trouble: str | None) -> None:
 
 
 def _situation(context: Context, project: str, told_at: int) -> Situation:
-    """Return what a coordinator would find in a tick now: work to do, reports, overdue agents, questions, ended holds."""
+    """Return what a coordinator would find in a tick now: work to do, reports, overdue agents, questions, ended holds.
+
+    `told_at` is the time, in milliseconds, when the coordinator was last told what there is to do.
+    """
     now = context.world.clock.now()
     review = context.settings(project).review
     read = context.store.read

@@ -85,7 +85,8 @@ def intent(context: Context, kind: Kind, order: Order) -> Claim:
 def acquire(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
     """Create the resources of claims that are recorded already, then record in one transaction that they exist.
 
-    `made_before` are claims whose resources exist already; the same transaction records them. Raises what creating raises.
+    `made_before` are claims whose resources exist already; the same transaction records them. Raises the error of a
+    resource that cannot be created.
     """
     made = [*made_before, *create_resources(context, claims, order, made_before)]
     if made:
@@ -272,7 +273,7 @@ def step(claim: Claim, event: str) -> Change[int]:
 def step_claims(steps: list[tuple[Claim, str]]) -> Change[int]:
     """Return the change that moves several claims, each by the event beside it.
 
-    Committing it returns how many claims moved; a claim that another process moved first does not.
+    Committing it returns how many claims it moved. A claim that another process moved first stays as it is.
     """
 
     def work(tx: Tx) -> int:
@@ -288,7 +289,10 @@ def step_claims(steps: list[tuple[Claim, str]]) -> Change[int]:
 
 
 def _begin_release(context: Context, claim: Claim) -> Change[int]:
-    """Return the change that records the intent to release a claim; committing it returns 0 when another process was faster."""
+    """Return the change that records the intent to release a claim.
+
+    Committing it returns 1, or 0 when another process changed the claim first.
+    """
     me = str(context.world.processes.me())
     stepped = change(life.STEPS, claim.state, "let_go")
 

@@ -55,7 +55,7 @@ def apply(
 
     With `wait`, an agent is ended in this call; without, only the next stage of ending is done: ask it to exit, wait, or
     kill. Without `reclaims`, the caller reclaims the claims of a settled dispatch. `known` are facts that were gathered
-    just now; None lets the remedy gather them.
+    just now, `listing` the tmux panes; None lets the remedy read them anew.
     """
     match remedy:
         case Settle():
@@ -113,8 +113,8 @@ def decide_and_apply(
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:
     """Settle the task's unfinished dispatch if its agent has died.
 
-    Does nothing when that dispatch is `speaker`, which asks (None: a person asks). Raises WorktreeBusy if unknown processes
-    use its worktree.
+    `speaker` is the dispatch of the agent that asks, None when a person asks; a dispatch does not settle itself. Raises
+    WorktreeBusy if unknown processes use the worktree.
     """
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if attempt is not None and attempt.id != speaker:

@@ -206,7 +206,7 @@ def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Se
 
 
 def _look_at_claim(context: Context, claim: Claim) -> Seen:
-    """Return whether a bundle's claim is free and how its resource looks.
+    """Return whether a bundle's claim is free (no process works on its resource), and how its resource looks.
 
     An interrupted removal of a worktree is undone first. Raises WorktreeRefused when the claim is live and its resource is
     foreign or cannot be judged.
@@ -256,7 +256,11 @@ def _restore_worktree(context: Context, claim: Claim) -> None:
 
 
 def _claim_task(tx: Tx, order: Order, slug: str, settings: SettingValues, wanted: Wanted) -> None:
-    """Assign the task to the dispatch; raise LimitReached, TaskHeld or NotReady when that is not possible."""
+    """Assign the task to the dispatch.
+
+    Raises LimitReached when too many agents run, TaskHeld when somebody works on the task, IllegalStep or NotReady when
+    its state does not allow a start.
+    """
     project = order.project
     most, most_here = settings.limits_agents, settings.limits_project_agents
     full = why_no_room(project, q.count_unfinished(tx, project=project), agents=most, project_agents=most_here)

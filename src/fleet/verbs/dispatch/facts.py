@@ -205,7 +205,7 @@ def _is_exit_grace_over(context: Context, row: Dispatch, now: int) -> bool:
 
 
 def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
-    """Return whether the agent has reported, and whether its time to exit after the report is over."""
+    """Return "none" if the agent has not reported, "fresh" while it may still exit by itself, else "over"."""
     if row.report is None or row.reported_at is None:
         return "none"
     heard = q.heard_agent(rows, dispatch=row.id)
@@ -218,7 +218,7 @@ def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> 
 def _proof_of_overdue_end(row: Dispatch, task: TaskState | None, now: int) -> str:
     """Return the sentence that tells why a living agent should have ended by now; "" when nothing shows that.
 
-    `task` is the state of its task, None for a coordinator.
+    `task` is the state of its task if somebody else, or nobody, has the task now; else None.
     """
     if row.asked_for not in {None, "report"}:
         return "its process is alive"

@@ -126,7 +126,7 @@ def claim_view(row: ClaimRow) -> JournalClaim:
 
 
 def record_view(agent: Agent | None) -> JournalClaim:
-    """Return an agent's record as journals show it among the claims. Without a record its state is `missing`."""
+    """Return an agent's record as journals show it: as a claim. Without a record (None) its state is "missing"."""
     return JournalClaim(
         class_=class_of(AGENT_RECORD),
         kind=AGENT_RECORD,

@@ -144,7 +144,7 @@ def _start_watch(context: Context, row: Dispatch) -> None:
 
 
 def _refuse_other_server(context: Context, row: Dispatch) -> None:
-    """Raise TmuxRefused if this process runs on another tmux server than was planned, and that one still lives.
+    """Raise TmuxRefused if this process runs on another tmux server than was planned, and the planned one still lives.
 
     Two servers then claim one socket, and neither could prove that the session is gone.
     """
@@ -184,9 +184,9 @@ def _record_launch(
 ) -> Change[Literal["too late", "launched", "candidate"]]:
     """Return the change that moves the dispatch from pending to in_flight.
 
-    `me` is this process, as text. `hashes` are the hashes of the nonce and of the token. `joined` is what `_join_cgroup`
-    returned. Committing returns "candidate" for a coordinator that must still prove itself with the nonce; "too late" when
-    the dispatch is not pending any more; else "launched".
+    `me` is this process, as text. `hashes` are the hashes of the nonce and of the token. `joined` is the data to add to
+    each claim on a control group, by the claim's id. Committing returns "candidate" for a coordinator that must still
+    prove itself with the nonce; "too late" when the dispatch is not pending any more; else "launched".
     """
     proof, token = hashes
 
@@ -310,7 +310,7 @@ def _ensure_bin_folder(context: Context) -> str:
 
 
 def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Prepare the worktree of the dispatch. On failure, record a report `failed` with the reason for the agent, and raise."""
+    """Prepare the worktree of the dispatch. On failure, report the agent as failed, with the reason, and raise."""
     was_ready = os.path.exists(f"{context.world.home}/{paths.setup_mark(row.project, row.slug or '')}")
     try:
         _prepare_worktree(context, row, repository, cwd)

@@ -40,9 +40,9 @@ _LOOKS = 5
 class Remains:
     """The processes that a dispatch with a dead agent has left running.
 
-    `ours`: proven to be the dispatch's, deepest descendants first. The others are pids. `strangers`: work in its worktree,
-    owner unknown. `bearers`: have the dispatch's id in their environment, but not this home's mark. `unreadable`: cannot be
-    inspected.
+    `ours`: processes that provably belong to the dispatch, deepest descendants first. The other fields are pids.
+    `strangers`: processes in its worktree whose owner is unknown. `bearers`: processes that have the dispatch's id in
+    their environment, but not this home's mark. `unreadable`: processes that cannot be inspected.
     """
 
     ours: list[Identity]
@@ -112,7 +112,7 @@ def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bo
 
 
 def excuse_reason(ident: str) -> str:
-    """Return the reason (`why`) that an operation has when it excuses processes in a dispatch's worktree.
+    """Return the reason (`why`) of the operation by which a person declares that processes are not the dispatch's.
 
     Queries find these operations by this text.
     """

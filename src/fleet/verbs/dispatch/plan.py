@@ -123,8 +123,8 @@ def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
 def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tuple[Project, Engine, str | None]:
     """Return the project, the engine and the autonomy level of a new agent (None: no level is set).
 
-    Raises, before anything is created, when a needed setting is not trusted, no engine is set, or the engine cannot
-    start here. With `ticks`, check the environment that a tick would pass to the agent, not the caller's.
+    Raises an error, before anything is created, when a needed setting is not trusted, no engine is set, or the engine
+    cannot start here. With `ticks`, check the environment that a tick would pass to the agent, not the caller's.
     """
     project, choice, autonomy, _passed = _check_start(context, wanted, _task_to_work_on(context, wanted), ticks=ticks)
     return project, choice.engine, autonomy
@@ -255,7 +255,8 @@ def _order_of_resources(
 ) -> Order:
     """Return the order for a new dispatch: its new id, prompt, branch and folders, from which its resources are created.
 
-    `base` is the commit that the task's branch starts from; it and `task` are None for a coordinator.
+    `integration` is the branch that the task's branch starts from, and `base` that branch's commit. For a coordinator
+    they are "" and None, and `task` is None.
     """
     world = context.world
     ident = world.ids.dispatch()
@@ -325,7 +326,7 @@ def _earlier_comments(context: Context, task: WholeTask) -> tuple[str, str]:
 def _choose_tmux_server(context: Context) -> Identity:
     """Return the tmux server for a new session: the last dispatch's if it lives, else a running or a new one.
 
-    It is not asked whether it answers: creating the session shows that.
+    The server is not asked whether it answers: creating the session shows that.
     """
     last = context.store.read(
         lambda rows: q.last_server(rows, socket=context.world.tmux.socket, home=context.world.record.id)

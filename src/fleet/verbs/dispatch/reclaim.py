@@ -61,7 +61,10 @@ def reclaim(context: Context, ident: str) -> list[str]:
 
 
 def undo_unmade(context: Context, project: str, slug: str) -> list[str]:
-    """Remove the half-made resources of a task's bundle, for the next dispatch. Returns why some could not be removed."""
+    """Remove the half-made resources of a task's bundle, for the next dispatch.
+
+    Returns one line for each resource that could not be removed, with the reason.
+    """
     held = context.store.read(lambda rows: q.unmade_of_bundle(rows, project=project, slug=slug))
     return [why for why in (release(context, Claim.of(row)) for row in held) if why]
 
@@ -203,9 +206,10 @@ def _disposable_patterns(context: Context, claim: Claim) -> list[str]:
 
 
 def _tear_down(context: Context, claim: Claim) -> bool:
-    """Run the project's teardown command in a worktree before its removal. Returns whether there is such a command.
+    """Run the project's teardown command in a worktree before its removal. Returns whether the command was run.
 
-    A failure is ignored. The set-up mark is removed first: if the worktree stays, the next agent sets it up again.
+    A failure of the command is ignored. The set-up mark is removed first: if the worktree stays, the next agent sets it
+    up again.
     """
     command = _teardown_command(context, claim.project)
     if not command or not claim.is_live or not os.path.isdir(claim.name):
@@ -244,7 +248,7 @@ def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
 
 
 def _record_bundle_released(project: str, slug: str) -> Change[None]:
-    """Return the change that ends the dispatch's ownership of the bundle and deletes the bundle's released claims."""
+    """Return the change that ends the ownership of a task's bundle and deletes the bundle's released claims."""
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)

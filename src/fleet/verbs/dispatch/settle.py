@@ -71,7 +71,7 @@ def settle(
 
     `why` is the reason recorded for a dispatch that was never launched. `undo`: the dispatcher itself gives up, so a
     pending dispatch is ended without proof; a session that starts later finds it ended and exits. `dismiss`: also end a
-    coordinator that the living daemon runs; the fence refuses what its tick does after that. Without `reclaims`, the caller
+    coordinator that the living daemon runs; what its tick commits after that is refused. Without `reclaims`, the caller
     reclaims the claims later, or a sweep does if the caller dies. `known` are facts that the caller has gathered; they are
     used only if they prove a death, which cannot change any more. `listing` are tmux's panes; with None, they are read when
     needed.
@@ -246,8 +246,8 @@ def _record_end(
 ) -> Change[bool]:
     """Return the change that ends the dispatch and moves its task on; committing it returns False if the row has changed.
 
-    `work` is the commit of the task's branch. `forgotten` is the sentence of `_forgotten_work`, "" for none. `pane` is the
-    agent's pane, None when it has none.
+    `work` is the commit of the task's branch, None when it is not known. `forgotten` is the sentence that the agent
+    left its work uncommitted, "" when it did not. `pane` is the agent's tmux pane, None when it has none.
     """
     ident = row.id
     status = pane.status if pane and pane.dead else None
@@ -291,8 +291,9 @@ def settle_task(
     """Move the task to its next status and stage after an attempt, if the task is still assigned to that dispatch.
 
     Returns the slugs of tasks that have become ready. `settings` are the values of limits.failed_spawns, spawn_cooldown
-    (milliseconds) and review. `forgotten` says that the agent committed nothing: the task is blocked for a fix by an agent
-    in the same worktree; "" when that is not so.
+    (milliseconds) and review. `work` is the commit of the task's branch, None when it is not known. `forgotten` is the
+    sentence that the agent left its work uncommitted, for which the task is blocked at the stage `fix`; "" when it did
+    not.
     """
     most_failures, cooldown, review = settings
     if row.slug is None or row.kind == "finisher":

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 def disown(context: Context, ident: str, reason: str) -> DisownedDispatch:
     """End a dispatch, or take over an ended dispatch or a job, because its home or machine no longer exists.
 
-    `ident` is the id of the dispatch or of the job. Only the database is changed. Raise NotDisowned when a part of the
-    dispatch lives on this machine, when this home made it and can judge it, or when its home is on this machine.
+    `ident` is the id of the dispatch or of the job. Only the database is changed. Raise NotDisowned when a process or
+    the tmux session of the dispatch lives on this machine, when this home made the dispatch or job and can end it
+    itself, or when another home on this machine made it.
     """
     job = context.store.read(lambda rows: q.job_by_id(rows, id=ident))
     if job is not None:
@@ -113,9 +114,9 @@ def _path_of_local_home(context: Context, row: Dispatch | Job) -> str:
 
 
 def _plan_claims(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
-    """Return the claims that disowning a dispatch changes, each with what becomes of it.
+    """Return the claims that disowning a dispatch changes, each with "given up" or "freed".
 
-    That is "given up", or "freed": the process that worked on the claim, whose life is unknown, is cleared.
+    A claim is freed from the process that worked on it when nobody can tell whether that process lives.
     """
     held = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
     place = {"project": row.project, "slug": row.slug or ""}
@@ -129,8 +130,8 @@ def _plan_claims(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
 def _step_for_claim(context: Context, claim: Claim) -> str:
     """Return what disowning does to a claim: "given up", "freed", or "" for nothing.
 
-    A claim that this home cannot release is given up; one is freed when the life of the process that worked on it is
-    unknown.
+    A claim that this home cannot release is given up. Any other claim is freed from the process that worked on it, if
+    nobody can tell whether that process lives.
     """
     if not is_own(context, claim):
         return "given up"
@@ -169,9 +170,10 @@ def _disown_dispatch(
 
 
 def _end_dispatch(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
-    """End an unfinished dispatch as failed or blocked, and move its task on; leave an ended dispatch as it is.
+    """End an unfinished dispatch and settle its task; leave an ended dispatch as it is. Returns the dispatch's state.
 
-    Returns the dispatch's state. `spawns` are the settings limits.failed_spawns and spawn_cooldown (milliseconds).
+    The dispatch ends as failed when it was never launched, else as blocked, with `why` as the reason. `spawns` are the
+    settings limits.failed_spawns and spawn_cooldown (milliseconds).
     """
     if not is_unfinished(row):
         return row.exec_state
@@ -205,9 +207,10 @@ def _take_over_job(context: Context, job: Job, reason: str) -> Change[DisownedDi
 
 
 def disown_claim(context: Context, ident: str, kind: str, reason: str) -> Disowned:
-    """Give up a claim of another home or host because a person says so; the claimed resource is not touched.
+    """Give up the claims of one kind that a dispatch or job (`ident`) has and that another home or host made.
 
-    Raises Absent when there is no such claim, Refused when it is this home's own.
+    The claimed resources are not touched. Raises Absent when there is no such claim, Refused when this home made one of
+    them.
     """
     held = [
         *_claims_of_dispatch(context, names.DispatchId(ident)),
@@ -234,7 +237,7 @@ def disown_claim(context: Context, ident: str, kind: str, reason: str) -> Disown
 
 
 def _claims_of_bundle(context: Context, ident: str) -> list[Claim]:
-    """Return the claims of the bundle of a dispatch's task."""
+    """Return the claims of the bundle of a dispatch's task; [] when there is no dispatch with this id."""
     row = dispatch_or_none(context, ident)
     if row is None:
         return []

@@ -35,8 +35,9 @@ def environment_of_agent(context: Context, engine: Engine, *, ticks: bool = Fals
 def _source_of_variables(context: Context, *, ticks: bool) -> Mapping[str, str]:
     """Return the environment from which a dispatch takes its agent's variables.
 
-    It is the shell of the person who dispatches, or else what `fleet up` stored. The file of `environment.file` is added to
-    both.
+    For a dispatch by a person it is the environment of that person's shell. For a dispatch by fleet, and with `ticks`,
+    it is what the last `fleet up` stored, or this process's environment when nothing is stored. The variables in the
+    file of `environment.file` are added to both.
     """
     in_file = _person_file(context)
     if is_asked_by_person(context) and not ticks:
@@ -61,7 +62,7 @@ def keep_environment(context: Context) -> None:
 def missing_variables(context: Context, engine: Engine) -> list[str]:
     """Return the names of variables that an agent of this engine would lack if a coordinator's tick dispatched it.
 
-    Checked are the variables that the engine requires and those in the setting `environment.pass`; patterns are skipped.
+    Checks the variables that the engine requires and those in the setting `environment.pass`, but no patterns.
     """
     names = (*engine.require, *_own_names(context))
     return inheritance.lacking(environment_of_agent(context, engine, ticks=True), names) if names else []
@@ -85,7 +86,7 @@ def take_over_environment(context: Context, ident: str, engine: str) -> None:
 
 
 def _own_names(context: Context) -> list[str]:
-    """Return the names of further variables that the person wants agents to get (`environment.pass`)."""
+    """Return the names of the variables that the person wants agents to get besides the engine's (`environment.pass`)."""
     return list(context.settings().environment_pass)
 
 

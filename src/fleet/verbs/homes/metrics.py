@@ -58,7 +58,7 @@ def snapshot_or_none(view: Callable[[], Context]) -> Metrics | None:
 def _read_metrics(rows: Rows, agents: list[AgentView], limits: dict[str, float | None], now: int) -> Metrics:
     """Return the figures, from the store and from the given views of agents.
 
-    `limits` is by setting; None for one that is not set.
+    `limits` maps the name of each setting to its value, None when it is not set. `now` is in milliseconds.
     """
     asked = q.waiting_questions(rows)
     questions = {name: sum(each.project == name for each in asked) for name in {each.project for each in asked}}
@@ -73,7 +73,7 @@ def _read_metrics(rows: Rows, agents: list[AgentView], limits: dict[str, float |
 
 
 def _project_metrics(view: ProjectView, questions: int) -> ProjectMetrics:
-    """Return the figures of one project."""
+    """Return the figures of one project; `questions` is how many questions of its agents nobody has answered."""
     return ProjectMetrics(
         project=view.name,
         tasks={status: getattr(view.tasks, status) for status in STATUSES},
@@ -98,7 +98,10 @@ def _agent_counts(agents: list[AgentView]) -> list[AgentCount]:
 
 # as OpenMetrics -------------------------------------------------------------------------------------------------------
 def families(figures: Metrics | None, *, version: str, daemon: DaemonFigures | None = None) -> Iterator[Family]:
-    """Yield the figures as metrics (in OpenMetrics: families); those of the daemon too, if they are given."""
+    """Yield the figures as metrics (in OpenMetrics: families); those of the daemon too, if they are given.
+
+    `figures` is None when the store cannot be read.
+    """
     yield _family("fleet", "info", "The version of fleet.", [Sample(value=1, labels={"version": version})])
     yield _plain("fleet_store_up", "gauge", "Whether the store can be read: 1 or 0.", figures is not None)
     if figures is not None:

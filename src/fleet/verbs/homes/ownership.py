@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def is_own(context: Context, row: Value | Claim) -> bool:
-    """Return whether this home made a dispatch, claim or job. A row without a home id counts by its host and tmux socket."""
+    """Return whether this home made a dispatch, claim or job, on this host.
+
+    A row without a home id counts as this home's unless it names another host or another tmux socket.
+    """
     home, host, socket = _place_of(row)
     if host is not None and host != context.world.host.id:
         return False
@@ -65,7 +68,10 @@ def this_home(context: Context) -> str:
 
 
 def refuse_foreign(context: Context, what: str, row: Value | Claim, dispatch: str = "") -> None:
-    """Raise OtherHost when another home owns the row. `dispatch` is the id that the error advises to disown."""
+    """Raise OtherHost when another home owns the row. `what` names the row's subject in the error.
+
+    `dispatch` is the id that the error advises to disown; with "" the id is taken from the row.
+    """
     if not is_own(context, row):
         ident = dispatch or ((row.dispatch or row.job) if isinstance(row, Claim) else getattr(row, "id", "")) or "ID"
         raise errors.OtherHost(what=what, made=owner_of(context, row), here=this_home(context), dispatch=ident)

@@ -53,8 +53,8 @@ def home_view(context: Context) -> HomeView:
 def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
     """Return what a repair would change. `moved` is the error about the home's new path; None when it was not moved.
 
-    Raises Refused when the home was not moved, or something may still run at its old path. When `moved` says that the home
-    is a copy, it is raised.
+    Raises Refused when the home was not moved, or something may still run at its old path; `moved` itself when it says
+    that the home is a copy.
     """
     if moved is None:
         raise errors.Refused(what=f"the fleet home {context.world.home} was not moved; nothing is to be repaired")
@@ -75,7 +75,7 @@ def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
 def repair(context: Context, moved: errors.FleetError | None) -> Repair:
     """Repair a home that was moved, as `plan_repair` describes. Return what was done.
 
-    `moved` is the error that the home was moved or copied, None when it was not.
+    `moved` is the error that says that the home was moved or copied, None when it was neither.
     """
     planned = plan_repair(context, moved)
     left = [*planned.left, *_repair_worktrees(context)]
@@ -143,9 +143,9 @@ def _find_worktrees(context: Context) -> tuple[list[tuple[str, str]], list[str]]
 
 
 def _repair_worktrees(context: Context) -> list[str]:
-    """Tell git the new path of each worktree. Returns a line for people for each that git refused.
+    """Tell git the new path of each worktree. Returns a line for people for each worktree that git refused.
 
-    Such a worktree stays as it is.
+    A refused worktree stays as it is.
     """
     left = []
     for path, repository in _find_worktrees(context)[0]:

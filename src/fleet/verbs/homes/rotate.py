@@ -74,10 +74,10 @@ def _finish_interrupted(context: Context) -> int:
 
 
 def _is_still_stored(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
-    """Return whether the database still has operations of this file.
+    """Return whether the database still has operations of the archive file `name`.
 
-    Raises Refused when the database has other operations under the same numbers. `span` are the first and last number in
-    the file.
+    `span` are the first and last sequence number in the file. Raises Refused when the database has other operations
+    under these numbers.
     """
     stored = store.read(lambda rows: q.operation_keys(rows, first=span[0], last=span[1]))
     archived = {row.key for row in _read_archive(files, name)} if stored else set()
@@ -97,7 +97,7 @@ def _archive_names(files: Files) -> list[str]:
 
 
 def _forget_operations(first: int, last: int) -> Change[int]:
-    """Return the change that deletes these operations from the database; committing it returns how many."""
+    """Return the change that deletes operations `first` to `last` from the database; committing it returns how many."""
 
     def work(tx: Tx) -> int:
         count = q.forget_operations(tx, first=first, last=last)

@@ -148,7 +148,10 @@ def _refuse_shown_home(context: Context) -> None:
 def enclose(
     context: Context, engine: Engine, work: Work, words: list[str], env: Mapping[str, str], *, lease: int = -1
 ) -> Enclosed:
-    """Return an agent's command inside its sandbox. The descriptor `lease` stays open as long as the sandbox exists."""
+    """Return an agent's command inside its sandbox.
+
+    The file descriptor `lease` stays open as long as the sandbox exists; -1 for none.
+    """
     home, given = context.world.home, {name: value for name, value in env.items() if name not in sandbox.LEFT_OUT}
     person = expand_path("~", env)
     hidden = (person, home)
@@ -178,7 +181,11 @@ def enclose(
 
 
 def _places_of_git(context: Context, work: Work) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return the paths that git needs for a commit in the agent's folder: to read, to write, and to keep read-only."""
+    """Return the paths that git needs for a commit in the agent's folder: those to read, to write, and to protect.
+
+    The protected paths lie in writable folders and stay read-only. An agent that may not write gets the repository to
+    read.
+    """
     if not work.writes:
         return (work.repository,), (), ()
     common = git_dir(work.repository)
@@ -204,7 +211,10 @@ def _alternates(common: str) -> tuple[str, ...]:
 def _places_of_programs(
     context: Context, engine: Engine, program: str, env: Mapping[str, str], hidden: tuple[str, ...]
 ) -> Iterable[str]:
-    """Yield the paths that the agent's programs need: the engine's, those that its file names, and fleet's."""
+    """Yield the paths that the agent's programs need: the engine's, those that its file names, and fleet's.
+
+    `hidden` are the folders that the sandbox must not show as a whole: the person's home and the fleet home.
+    """
     others = (sandbox.program_on(name, env) for name in engine.sandboxed.programs)
     for path in (program, *filter(None, others)):
         yield from sandbox.places_of_program(path, hidden=hidden)

@@ -63,8 +63,8 @@ def _resumable(row: Job) -> Resumable:
 class Leftovers:
     """The processes that remain of a job whose runner is dead, or may be.
 
-    `runner` is a text for people. `foreign`: another home or host made their claim. `why_kept`: why fleet leaves them
-    alone, '' when it may end them.
+    `runner` names the runner for people, '' when no claim names it. `foreign`: another home or host made their claim.
+    `why_kept`: why this home may not end the processes, '' when it may.
     """
 
     job: str
@@ -94,7 +94,7 @@ def claimed_leftovers(context: Context) -> list[Leftovers]:
 
 
 def unclaimed_leftovers(context: Context) -> list[Leftovers]:
-    """Return the remaining processes of every job that are marked as the job's and have no claim."""
+    """Return the processes that are marked as a job's, for each job that has no claim and no living runner."""
     claimed = {claim.job for claim in _job_process_claims(context)}
     leftovers = (
         _leftovers_without_claim(context, job) for job in sorted(set(context.world.processes.marks_of_jobs()) - claimed)
@@ -122,9 +122,9 @@ def _leftovers_of_claim(context: Context, claim: Claim) -> Leftovers | None:
 
 
 def _leftovers_without_claim(context: Context, job: str) -> Leftovers | None:
-    """Return the processes that are marked as a job's and have no claim; None when there are none, or a runner lives.
+    """Return the processes that are marked as the job's; None when there are none, or while the job has a runner.
 
-    An older fleet has started such processes: it made no claims.
+    An older fleet started such processes: it made no claims.
     """
     if has_runner(context, job):
         return None

@@ -56,9 +56,10 @@ class EngineWait:
         self._named = {step.engine for step in workflow.agent_steps()}
 
     def room(self) -> int:
-        """Return how many items may run at once.
+        """Return how many items may run at once: 0 while an engine is held back or a budget is spent.
 
-        0 while an engine is held back or a budget is spent; 1 after a hold's time, to try the engine; else sys.maxsize.
+        1 when the time of every hold has passed, so that one item tries the engine; sys.maxsize when nothing is held
+        back.
         """
         holds = self._holds()
         if self._spent() is not None:
@@ -79,11 +80,11 @@ class EngineWait:
         return spent.refusal().spoken if spent is not None else ""
 
     def waits(self) -> str | None:
-        """Return what the job waits for, for people, while no item may run; None when one may run."""
+        """Return what the job waits for, for people, while no item may run; None when an item may run."""
         return self.in_words() if self.room() == 0 else None
 
     def _spent(self) -> Budget | None:
-        """Return the budget of the project or the day if it is spent; None for a job without agent steps."""
+        """Return a budget of the project or the day that is spent; None without one, and for a job without agent steps."""
         limits = limits_in(self._context.settings_with_sources()) if self._named else {}
         if not limits:
             return None
@@ -92,9 +93,9 @@ class EngineWait:
         return self._context.store.read(lambda rows: spent_budget(rows, limits, project=place, slug=None, at=now))
 
     def lift(self, *, since: int) -> None:
-        """Lift the job's holds whose time has passed, because an item that began at the time `since` has passed.
+        """Lift the ended holds on the job's engines, because an item that began at the time `since` has succeeded.
 
-        A hold that was recorded after `since` stays.
+        A hold that was recorded at that time or later stays.
         """
         now = self._context.world.clock.now()
         for row in self._holds():

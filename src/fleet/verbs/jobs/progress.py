@@ -21,7 +21,7 @@ _EVERY = 0.5
 
 
 class Progress:
-    """Sends the events of one runner to a surface."""
+    """Sends the events of one runner to a surface: `tell` is called with each event."""
 
     def __init__(self, context: Context, job: str, tell: Tell) -> None:
         self._context = context

@@ -48,7 +48,7 @@ def job_of(rows: Rows, ident: str) -> Job:
 
 
 def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
-    """Return the change that records a new job, with setup and reduce as items of their own."""
+    """Return the change that records a new job, with its `parts` (setup, reduce) as items of their own."""
 
     def work(tx: Tx) -> None:
         tx.about(new.project)
@@ -63,9 +63,10 @@ def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
 
 
 def renew(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
-    """Return the change that records that a known job runs again, with its document read again. Done items stay done.
+    """Return the change that records that a known job runs again, with its document read again.
 
-    Committing it raises Refused for a cancelled job, or when the id is another job's.
+    Done items of the input stay done; setup and reduce run again. Committing it raises Refused for a cancelled job, or
+    when the id is another job's.
     """
 
     def work(tx: Tx) -> None:
@@ -138,7 +139,10 @@ def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
 
 
 def step_phase(ident: str, phase: JobPhase, event: str) -> Change[None]:
-    """Return the change that moves a job to its next phase. It stays in the phase `map` while an item waits or is at work."""
+    """Return the change that moves a job from `phase` to the phase that `event` leads to.
+
+    The job stays in the phase `map` while an item waits or is at work.
+    """
     after = step(kinds.PHASE_STEPS, phase, event)
 
     def work(tx: Tx) -> None:
@@ -245,7 +249,7 @@ def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
 class Failure:
     """A failed attempt: the next state of its item, and what the item's history says of it.
 
-    `not_before` is the time of the retry, None for none.
+    `where` names what failed, such as "map step 2". `not_before` is the time of the retry, None when there is none.
     """
 
     item: Item

@@ -96,7 +96,10 @@ def _chart(context: Context, job: Job) -> Iterator[str]:
 
 
 def _points(times: list[int], total: int, span: tuple[int, int], tall: int) -> Iterator[str]:
-    """Yield the points of one line of the report's chart, each as "X,Y", about 300 at most."""
+    """Yield the points of one line of the report's chart, each as "X,Y", about 300 at most.
+
+    `times` are the times at which the items of this line ended, in order; the rest is as in `_chart_point`.
+    """
     step = max(len(times) // _POINTS, 1)
     chosen = [*range(0, len(times), step), len(times) - 1]
     for number in dict.fromkeys(chosen):

@@ -136,7 +136,7 @@ class Runner:
             self._step_phase("close")
 
     def _step_phase(self, event: str) -> None:
-        """Record the job's next phase and report it as progress."""
+        """Record the phase that `event` leads to, and report it as progress."""
         self._context.commit(records.step_phase(self._job.id, self._job.phase, event))
         self._job = self._read_job()
         self.progress.tell_job(self._job)
@@ -198,7 +198,10 @@ class Runner:
 
     # the loop -------------------------------------------------------------------------------------------------------------
     def _run_part(self, part: JobPart) -> None:
-        """Start, settle and merge the items of a part until none is left to do."""
+        """Start, settle and merge the items of a part until all have ended.
+
+        Raises JobFailed when the part is setup or reduce and it failed.
+        """
         while True:
             self._context.forget()
             self._check_wanted()
@@ -221,8 +224,8 @@ class Runner:
     def _wait_for_items(self, part: JobPart) -> None:
         """Wait until an item ends, but only for a moment, because the job may be cancelled meanwhile.
 
-        When the kernel cannot wait for the items' processes, or one has exited but cannot be settled yet, each wait is a
-        little longer.
+        When the kernel cannot report the exit of the items' processes, or a process has exited whose item cannot be
+        settled yet, each wait is a little longer than the last.
         """
         clock = self._context.world.clock
         if self._runs_in_place(part):
@@ -249,7 +252,7 @@ class Runner:
     def _check_wanted(self) -> None:
         """Raise _Halt when the runner is interrupted or the job was cancelled.
 
-        Of a cancelled job, first end the attempts.
+        When the job was cancelled, first end its attempts.
         """
         if not self._wanted():
             raise _Halt(INTERRUPTED)
@@ -323,9 +326,9 @@ class Runner:
         return [each for each in ended if each.outcome.signature != items.LIMIT]
 
     def _stop_if_failing(self, failed: list[records.Failure]) -> None:
-        """Release the items that were skipped, then stop the job if it must not go on.
+        """Release the items that were skipped, then stop the job if too much has failed.
 
-        Raises JobFailed if an item is dead and `on_failure` is "stop", _Halt if most items fail alike.
+        Raises JobFailed if an item is dead and the workflow's `on_failure` is "stop", _Halt if most items fail alike.
         """
         for each in failed:
             if each.state == "skipped":
@@ -396,8 +399,8 @@ class Runner:
     def _release_ended(self) -> None:
         """Release the worktrees and sessions of items that have passed or been merged since the last call.
 
-        The caller has already started the next items, which need nothing of these. If this runner dies first, the next
-        runner of the job finds the items done with their tasks still open, and releases them.
+        The caller has started the next items before, because they need none of these resources. If this runner dies
+        first, the next runner of the job finds the items done with their tasks still open, and releases them.
         """
         passed, self._passed = self._passed, []
         merged, self._merged = self._merged, []
@@ -409,7 +412,7 @@ class Runner:
     def tidy(self, *, over: bool) -> list[str]:
         """Remove the worktrees of done and skipped items. Returns what could not be removed, and why.
 
-        The worktree of setup stays while items use it. `over`: the job is done, so that nothing uses it.
+        The worktree of setup stays while items use it. `over`: the job is done, so that no item uses that worktree.
         """
         job, left = self._job, []
         rows = self._context.store.read(lambda snapshot: q.open_tasks_of_job(snapshot, project=job.project, job=job.id))

@@ -101,7 +101,8 @@ def _merge_group(context: Context, group: list[Entry], results: Results) -> None
 def _end_interrupted(context: Context, entry: Entry) -> None:
     """End the finisher of a task when its merge is interrupted, unless it has announced its merge commit.
 
-    An announced commit may already be on the branch: the next merge or sweep asks git, as after a death.
+    An announced commit may already be on the branch: the next merge or sweep asks git, as for a finisher that was
+    killed.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.order.dispatch))
     if row is not None and row.reported_commit is None:
@@ -109,7 +110,7 @@ def _end_interrupted(context: Context, entry: Entry) -> None:
 
 
 def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:
-    """Record the finisher's dispatch of a task. Returns False, with the error in `results`, when that is refused."""
+    """Record the finisher's dispatch of a task. When an error prevents that, add it to `results` and return False."""
     try:
         begin_finisher(context, entry.order)
     except errors.FleetError as error:
@@ -119,7 +120,7 @@ def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:
 
 
 def _try_group(context: Context, group: list[Entry], results: Results) -> list[list[Entry]]:
-    """Merge, verify and publish a group of tasks. Returns the groups to try next; [] when all were merged or refused."""
+    """Merge, verify and publish a group of tasks. Returns the groups to try next, of which some may be empty."""
     group = _at_the_tip(context, group)
     try:
         made = merge_and_verify(context, [entry.order for entry in group])
@@ -151,9 +152,10 @@ def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
 
 
 def _split_group(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:
-    """Return the parts of a group that could not be merged together, to be tried one after the other.
+    """Return the two parts of a group that could not be merged together, to be tried one after the other.
 
-    The first task is a part alone if it conflicts, else the group is halved. The announced merge commits are withdrawn.
+    When `error` says that the first task cannot be merged, that task is the first part; otherwise the group is halved.
+    The announced merge commits are withdrawn.
     """
     _withdraw_announcement(context, group)
     is_of_first = isinstance(error, errors.NotMergeable) and not isinstance(error, errors.NotVerified)
@@ -177,8 +179,8 @@ def _at_the_tip(context: Context, group: list[Entry]) -> list[Entry]:
 def _publish_group(context: Context, group: list[Entry], made: list[Made]) -> None:
     """Announce the merge commits, then move the integration branch to the last one by compare-and-set.
 
-    After the announcement nobody can change the tasks. If somebody changed one before, or the branch has moved, raises
-    Refused and merges nothing.
+    After the announcement nobody can change the tasks. Raises Refused, and merges nothing, when a task was changed
+    before or the branch has moved.
     """
     order = group[0].order
     context.commit(_announce_merges(_entries_with_merges(group, made)))

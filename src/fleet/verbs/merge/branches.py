@@ -71,7 +71,10 @@ def check_integration(context: Context, project: str, repository: str) -> None:
 
 
 def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
-    """Raise BranchInUse when the branch is checked out in a worktree, or a rebase or bisect uses it there."""
+    """Raise BranchInUse when the branch is checked out in a worktree, or a rebase or bisect uses it there.
+
+    Raise GitRefused when git does not list the worktrees.
+    """
     if context.world.git.worktrees(repository) is None:
         raise errors.GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
     why = why_branch_in_use(context.world.git, repository, branch)
@@ -105,9 +108,10 @@ def target_choice(context: Context, project: str) -> TargetChoice:
 def keep_target(context: Context, project: str, wanted: str | None) -> str | None:
     """Store, in a ref of the repository, the branch that finished work lands on, and return it.
 
-    Where the setting `target` names a branch, return that one and store nothing. Without a wanted branch, the stored one
-    stays (TargetGone when it no longer exists); if none is stored, store the user's current branch, or return None when
-    there is none.
+    It is the branch `wanted`; with None, the stored one (TargetGone when it no longer exists), else the user's current
+    one. Returns None, and stores nothing, when there is none of these. When the setting `target` names a branch,
+    returns it and stores nothing. Raises BadInput for a branch that does not exist, is fleet's own, or differs from the
+    setting.
     """
     repository, git = context.project(project).path, context.world.git
     told, current = context.settings(project).target, git.head_branch(repository)

@@ -64,7 +64,8 @@ def finish(
     `move` moves the branch to the merge commit, and returns False when the branch is no longer at the order's base.
     Without `move` this is a rehearsal: no branch is moved, and the finisher ends as done even if NotMergeable is
     raised. `park` is called in the transaction that ends a failed finisher; it may park the task, and returns the stage
-    or None. `advice` tells a person how to resolve a conflict, where no agent can be started for it.
+    at which it parked the task, else None. `advice` tells a person how to resolve a conflict, where no agent can be
+    started for it.
     """
     begin_finisher(context, order)
     try:
@@ -122,10 +123,11 @@ def begin_finisher(context: Context, order: Order) -> None:
 def end_finisher(
     context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None
 ) -> None:
-    """End the finisher's dispatch, park the task in the same transaction if `park` is given, and release the worktree.
+    """End the finisher's dispatch in `state` ("done" or "failed"), and release the worktree of the merge.
 
-    Only release the worktree when somebody else has ended the dispatch meanwhile, for example by disowning it. `error` is
-    why the merge failed, None when it did not.
+    `error` is why the merge failed, None when it did not. With an error, `park` is called in the transaction and may
+    park the task. If somebody else has ended the dispatch meanwhile, for example by disowning it, this only releases
+    the worktree.
     """
 
     def work(tx: Tx) -> None:
@@ -147,7 +149,7 @@ def end_finisher(
 def end_interrupted(context: Context, order: Order) -> None:
     """End the finisher of an interrupted merge as failed.
 
-    When somebody asked the finisher to exit, do nothing: who asked settles it, with the reason that they gave.
+    Do nothing when somebody has asked the finisher to exit: whoever asked settles it, and records the reason.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=order.dispatch))
     if row is not None and not is_asked_to_exit(row):
@@ -157,7 +159,7 @@ def end_interrupted(context: Context, order: Order) -> None:
 def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> bool:
     """End the finisher's dispatch with this state and reason; return False when it has ended already.
 
-    A request to exit, made meanwhile, does not change how it ends, because the merge is over.
+    A request to exit that was made meanwhile does not change the state, because the merge is over.
     """
     tx.about(order.project, order.slug)
     tx.dispatch = order.dispatch
@@ -188,8 +190,8 @@ def record_merge(
 ) -> Merged:
     """Record that the work of a task is merged as `commit`; archive the task and release its worktree.
 
-    `facts` has the columns of the table `merges`, for a merge into the integration branch, which has to stay there; None
-    for work that was merged by a pull request.
+    `facts` are the columns integration, made, work and base of a row in the table `merges`. None, for work that was
+    merged by a pull request, adds no row.
     """
     commit_merge(context, project, slug, commit=commit, facts=facts)
     return release_merged(context, project, slug, commit=commit)
@@ -204,11 +206,10 @@ def commit_merge(
     facts: dict[str, str] | None,
     finisher: Order | None = None,
 ) -> None:
-    """Record a merge and archive its task. In the same transaction, end the dispatch of the `finisher` that made it, if given.
+    """Record a merge and archive its task. In the same transaction, end the dispatch of `finisher`, if one is given.
 
-    `facts` is as in `record_merge`.
-
-    The merge is recorded also when somebody else has ended that dispatch meanwhile, because the branch has the work.
+    `facts` is as in `record_merge`. The merge is recorded also when somebody else has ended that dispatch meanwhile,
+    because the branch has the work.
     """
 
     def work(tx: Tx) -> None:

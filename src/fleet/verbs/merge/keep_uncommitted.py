@@ -61,7 +61,10 @@ def _kept_claims(context: Context) -> list[tuple[Claim, Keep]]:
 
 
 def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -> str:
-    """Commit the uncommitted work of an archived task to a ref and return the ref. Raises Absent when there is none."""
+    """Commit the uncommitted work of an archived task to a ref and return the ref.
+
+    Raises Absent when no worktree is kept because of such work, GitRefused when the work cannot be committed.
+    """
     kept_here = [pair for pair in _kept_claims(context) if (pair[0].project, pair[0].slug) == (project, slug)]
     if not kept_here or not is_bundle_releasable(context, project, slug):
         raise errors.Absent(what=f"kept worktree of {project}/{slug} with uncommitted work")

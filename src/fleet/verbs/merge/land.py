@@ -87,8 +87,8 @@ def _land_in_checkout(
 ) -> Landing:
     """Fast-forward the target in the person's own checkout; if that is not allowed, return the reason and the command.
 
-    `checkouts` are the worktrees that have the target checked out, the person's first. `here` is the folder in which the
-    person is, None when it is not known.
+    `checkouts` are the worktrees that have the target checked out, the repository's main one first. `here` is the
+    folder in which the person is, None when it is not known.
     """
     holder = checkouts[0]
     why = _why_not_moved(context, checkouts, landing, here=here)

@@ -41,7 +41,10 @@ class Elsewhere(NamedTuple):
 
 
 def merge(context: Context, project: str, slug: str) -> Merged:
-    """Merge the reported and accepted commit of a task. On a conflict or a failed verify, park the task and raise."""
+    """Merge the reported and accepted commit of a task. Raises the error that prevents the merge.
+
+    A task with a conflict (NotMergeable) or a failed verify (NotVerified) is parked first.
+    """
     results = merge_together(context, project, [slug])
     for error in results.refused.values():
         raise error
@@ -73,9 +76,10 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
 
 
 def _task_to_merge(context: Context, project: str, slug: str) -> Entry | Merged:
-    """Return the `Entry` of a task that can be merged; its `Merged` when the integration branch contains the work already.
+    """Return the `Entry` of a task that can be merged; its `Merged` when the integration branch has the work already.
 
-    Such a merge is recorded if it was not. Raises when the task cannot be merged, and may park it.
+    A merge that is on the branch already is recorded if it was not. Raises the error that prevents the merge, and may
+    park the task.
     """
     repository, git = context.project(project).path, context.world.git
     refuse_foreign_bundle(context, project, slug)
@@ -171,8 +175,8 @@ def _describe_deleted_branch(slug: str, state: TaskState) -> str:
 def _describe_work_elsewhere(context: Context, project: str, slug: str, state: TaskState) -> Elsewhere | None:
     """Return which work of a task is not on its branch, committed or not; None when all work is on the branch.
 
-    The stage lets an agent commit forgotten changes; a commit on another branch is left to a person. Files that an agent
-    left uncommitted on purpose do not count.
+    For uncommitted changes the stage is `fix`, so that an agent commits them; for commits elsewhere it is `finisher`,
+    for a person. Files that an agent left uncommitted on purpose do not count.
     """
     outside = work_outside_branch(context, project, slug, context.settings(project).integration)
     if outside:
@@ -183,9 +187,10 @@ def _describe_work_elsewhere(context: Context, project: str, slug: str, state: T
 
 
 def work_outside_branch(context: Context, project: str, slug: str, integration: str) -> str:
-    """Return that the task's worktree is not on the task's branch and has commits which the integration branch lacks.
+    """Return a clause for people when the worktree of a task has work outside the task's branch; "" when it has none.
 
-    That is a clause for people; "" when it is not so. Raise GitRefused when git does not list the worktrees.
+    That is when the worktree is not on the task's branch, and has commits that the branch `integration` lacks or git
+    cannot list. Raise GitRefused when git does not list the worktrees.
     """
     repository, git = context.project(project).path, context.world.git
     path = os.path.realpath(f"{context.world.home}/{paths.worktree(project, slug)}")
@@ -249,8 +254,8 @@ def _record_existing_merge(
 ) -> Merged:
     """Record a merge that is already on the integration branch, made by a person or by a finisher that died.
 
-    `work` is the task's commit, `base` the branch before the merge, `tip` the branch's commit that contains it, `made` the
-    merge commit.
+    `work` is the task's commit, `base` the integration branch's commit before the merge, `tip` its commit that contains
+    the work, `made` the merge commit (None: `work` itself).
     """
     integration = context.settings(project).integration
     context.world.proofs.keep(context.project(project).path, integration, tip)

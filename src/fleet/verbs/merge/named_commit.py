@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def refuse_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
     """Raise WorkMoved when a task's branch is not at the commit that was last reported or accepted.
 
-    `tip` is the branch's commit; None, when there is no branch, is not refused.
+    `tip` is the branch's commit. Nothing is raised when it is None (there is no branch), or when the task is archived.
     """
     work = state.work
     if tip is None or work is None or work == tip or state.archived:
@@ -61,7 +61,8 @@ def judged_commit(context: Context, project: str, slug: str, *, accept: bool, se
 def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]) -> Work:
     """Return what a reviewer sees: the task, its commit, whether the branch moved since the report, and the diff.
 
-    `since` is the difference to the commit of the last verdict, or to the reported commit when the branch moved.
+    The field `since` is the difference to the commit of the last verdict, or to the reported commit when the branch
+    moved.
     """
     repository = context.project(task.project).path
     integration, onto = integration_branch(context, task.project, repository)
@@ -86,9 +87,9 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
 
 
 def _work_since(context: Context, repository: str, commits: tuple[str, str, str]) -> WorkSince | None:
-    """Return the difference between an old and a new commit of a task, for review; None when the old one no longer exists.
+    """Return the difference between an old and a new commit of a task, for review; None when the old one is gone.
 
-    `commits` are the branch that it is merged into, the old and the new commit.
+    `commits` are the integration branch's commit, the old commit and the new commit.
     """
     onto, old, new = commits
     if context.world.git.resolve(repository, old) is None:

@@ -41,7 +41,10 @@ def missing_merges(context: Context, project: str) -> list[Merge]:
 
 
 def _existing_branches(context: Context, project: str, repository: str, integration: str) -> list[str]:
-    """Return those that exist of the integration branch and the branches that work has landed on or would land on."""
+    """Return the names of the existing branches that may contain merges.
+
+    They are the integration branch, and the branches that work has landed on or would land on.
+    """
     git = context.world.git
     targets = (context.settings(project).target, git.followed(repository), git.head_branch(repository))
     return list(git.branches(repository, *dict.fromkeys(name for name in (integration, *targets) if name)))

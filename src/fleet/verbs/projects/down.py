@@ -21,7 +21,7 @@ _RUNNING_JOB = "running"
 
 
 def down(context: Context, project: str) -> Down:
-    """End a project's coordinator, then stop its agents; a coordinator that lived would start new ones. All can be resumed.
+    """End a project's coordinator, so that it starts no new agents, then stop the project's agents. All can be resumed.
 
     Safe to repeat after an interruption. `left` of the result says what could not be ended, and why.
     """
@@ -54,7 +54,7 @@ def stop_all(context: Context, project: str, *, reason: str) -> Down:
 
 
 def running_jobs(context: Context, project: str) -> list[str]:
-    """Return the jobs of a project that have not ended."""
+    """Return the ids of the jobs of a project that are running."""
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST_JOBS))
     return [row.id for row in rows if row.state == _RUNNING_JOB]
 

@@ -65,9 +65,9 @@ def _refuse_taken(tx: Tx, name: str, path: str) -> None:
 def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change[Removed]:
     """Return the change that removes a project from the database; its repository stays.
 
-    A project with tasks is refused unless `with_tasks` is set; then `kept` is the file to which the tasks were copied, and
-    `seen` the number of the newest operation before that copy. Raises Contested when the project has changed since,
-    ProjectInUse when something of it is in use.
+    `kept` is the file to which the tasks were copied, `seen` the number of the newest operation before that copy; both
+    are None for a project without tasks. Committing it raises ProjectInUse when something of the project is in use, or
+    when it has tasks and `with_tasks` is False; Contested when the project has changed since the copy.
     """
     names.project(name)
 

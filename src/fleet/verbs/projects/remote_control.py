@@ -57,7 +57,10 @@ def controlled_projects(context: Request) -> list[str]:
 
 
 def turn_up_if_unset(context: Context, project: str) -> list[str]:
-    """Turn remote control up before a coordinator starts, unless a person has set it. Returns warnings."""
+    """Turn a project's remote control up before its coordinator starts, unless it was set or is off for all projects.
+
+    Returns warnings; [] when there are none.
+    """
     if is_off_for_all(context):
         return []
     if context.store.read(lambda rows: remote_control_of(rows, project)).remote_control is not None:

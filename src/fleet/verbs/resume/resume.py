@@ -48,7 +48,8 @@ _TRIES = 5
 def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
     """Start a successor for the named dispatch, session or task. `force` stops a process that holds the work lock.
 
-    Raises NotResumable when its agent may be alive, has finished, or belongs to another home.
+    Raises NotResumable when the agent may be alive, has finished, or belongs to another home; ResumeInProgress when
+    another process holds the work lock.
     """
     row = recorded_dispatch(context, find_dispatch_to_resume(context, given, project))
     _refuse_foreign(context, row)

@@ -134,7 +134,10 @@ def _lost_coordinators(context: Context, project: str | None) -> list[Dispatch]:
 
 
 def _resumable_view(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resumable:
-    """Return an interrupted or ended dispatch as the list of resumable work shows it."""
+    """Return an interrupted or ended dispatch as the list of resumable work shows it.
+
+    `conversation`: whether a successor could continue the agent's conversation.
+    """
     return Resumable(
         id=row.id,
         project=row.project,
@@ -157,7 +160,7 @@ def _can_coordinator_continue(context: Context, row: Dispatch) -> bool:
 
 
 def _can_continue_conversation(context: Context, row: LeftAttempt) -> bool:
-    """Return whether a successor could continue the conversation of the attempt."""
+    """Return whether a successor could continue the attempt's conversation; False when its engine's file is gone."""
     try:
         engine = read_engine(context.world.home, row.engine or "")
     except errors.FleetError:

@@ -37,9 +37,9 @@ def gate_of_task(context: Context, project: str, slug: str, subject: str = "") -
 
 
 def cleanup_gate_of_task(context: Context, project: str, slug: str) -> Gate:
-    """Return the work lock of a task, for a process that only removes or moves files.
+    """Return the work lock of a task, without taking it, for a process that only removes or moves files.
 
-    `fleet resume --force` does not stop a holder of this form.
+    While that process holds the lock, `fleet resume --force` does not stop it.
     """
     return gate_of_task(context, project, slug, f"{_CLEANUP}{project}/{slug}")
 
@@ -47,8 +47,8 @@ def cleanup_gate_of_task(context: Context, project: str, slug: str) -> Gate:
 def lock_work(context: Context, project: str, slug: str) -> Gate:
     """Take the work lock of a task for a dispatch, and return it.
 
-    While another process holds it, wait up to ten seconds, then raise GateHeld. Raises TaskHeld at once when the task
-    has an unfinished dispatch.
+    While another process holds it, wait up to ten seconds, then raise GateHeld; but raise TaskHeld at once if the task
+    has an unfinished dispatch then.
     """
     gate = gate_of_task(context, project, slug)
     deadline = context.world.clock.ticks() + WAIT
@@ -74,10 +74,10 @@ def _refuse_attempted(context: Context, project: str, slug: str) -> None:
 def lock_work_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
     """Take the work lock `gate` for a resume.
 
-    With `force`, stop the process that holds it, and return that holder; None when none had to be stopped.
+    With `force`, stop the process that holds it, and return that holder; None when no process had to be stopped.
 
-    Without `force`, raises ResumeInProgress when another process holds the lock; but a holder that only removes files is
-    waited for.
+    Without `force`, raises ResumeInProgress when another process holds the lock, but first waits for a process that
+    only removes files. `subject` is what the person wants to resume, for errors and the log.
     """
     try:
         gate.take(wait=WAIT if not force and _is_cleanup(gate.holder()) else 0)
@@ -142,7 +142,10 @@ def _is_free(gate: Gate) -> bool:
 
 
 def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> str:
-    """Return why the holder cannot be stopped; "" when it is proven to be alive, on this host and holding the gate."""
+    """Return why the holder may not be stopped; "" when it is proven to be alive, on this host and holding the gate.
+
+    A holder that only removes files, this process and the daemon are not stopped either.
+    """
     if holder is None or not holder.start:
         return "its lock file does not say who it is"
     if holder.host_id != context.world.host.machine:

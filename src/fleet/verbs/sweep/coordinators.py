@@ -24,7 +24,7 @@ _MESSAGE_DAYS = 7
 
 
 def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Withdraw, in each project, the candidate for the seat that can no longer prove itself.
+    """Withdraw each project's candidate that can no longer prove itself as the coordinator.
 
     Without `kill`, only report it.
     """
@@ -37,9 +37,9 @@ def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def sweep_proofs_and_messages(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Yield a finding for each nonce that no coordinator ever presented, and for nonces and messages that are old.
+    """Yield a finding for each nonce that no coordinator ever presented.
 
-    With `kill`, the old ones are deleted.
+    Then report presented nonces and acknowledged messages that are old; with `kill`, delete these.
     """
     for row in context.store.read(q.stale_nonces):
         why = f"this new coordinator of {row.project} never proved itself"

@@ -34,7 +34,7 @@ class SupervisorEntry(Value):
 
 
 def reconcile_coord_state(context: Context, *, write: bool) -> dict[str, Stale]:
-    """Return how the coord-state.json of each project is out of date, without those that are not; with `write`, rewrite them."""
+    """Return which projects' coord-state.json is out of date, and how; with `write`, rewrite these files."""
     stale: dict[str, Stale] = {}
     for project, state in context.store.read(_states_by_project).items():
         name = paths.coord_state(project)

@@ -128,9 +128,9 @@ def _sweep_unfinished(context: Context, listing: Listing, *, kill: bool) -> Iter
 def _sweep_unfinished_dispatch(
     context: Context, row: Dispatch, listing: Listing, census: Census | None, *, kill: bool
 ) -> Swept | None:
-    """Return the finding about one unfinished dispatch; None when nothing has to be done about it.
+    """Return the finding about one unfinished dispatch; None when nothing has to be done about it. With `kill`, do it.
 
-    A candidate that has to be withdrawn gets its finding elsewhere.
+    None also for a candidate that has to be withdrawn, which `sweep_candidates` reports.
     """
     seen = gather_facts(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
@@ -236,7 +236,10 @@ def _sweep_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, *, kill: bool) -> Swept | None:
-    """Return the finding about one ended dispatch; None when it holds only the bundle of its task."""
+    """Return the finding about one ended dispatch; None when it holds only the bundle of its task.
+
+    With `kill`, release what it holds, or archive it.
+    """
     what = describe_dispatch(row)
     proof = f"it has ended: {row.exec_state}"
     claims = snapshot.claims.get(row.id, [])
@@ -353,7 +356,8 @@ def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
 def _sweep_coord_states(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Rewrite each coord-state.json that differs from the store; without `kill`, only report it.
 
-    It has leaked nothing when entries are only missing, or when the project's coordinator rewrites it at its next tick.
+    The report is `waiting`, not a fault, when entries are only missing, or when the project's coordinator rewrites the
+    file at its next tick.
     """
     coordinated = {seat.project for seat in context.store.read(q.all_seats) if seat.holder}
     for project, stale in reconcile_coord_state(context, write=kill).items():

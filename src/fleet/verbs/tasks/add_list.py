@@ -24,7 +24,7 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany
     """Return the change that adds every item of a list as a task, or none.
 
     Every task gets the fields of `like`, except that an item's own model replaces the model of `like`. Only items that are
-    not indented under another item get the dependencies of `like`. `name` is the file's, for the operation.
+    not indented under another item get the dependencies of `like`. `name` is the file's name, for the operation log.
     """
     drafts = _checked_drafts(items, like)
 

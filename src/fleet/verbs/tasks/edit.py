@@ -24,7 +24,10 @@ _CLEARABLE = ("not_before", "verify", "engine", "model")
 
 
 class Edit(NamedTuple):
-    """What to change in a task. None leaves a field as it is; `clear` names the fields to empty."""
+    """What to change in a task. None leaves a field as it is; `clear` names the fields to empty.
+
+    `not_before` is a time in milliseconds; `not_before_said` is how the person wrote it, if relative ("in 2 hours").
+    """
 
     project: str
     slug: str
@@ -122,7 +125,10 @@ def _write_fields(tx: Tx, project: str, slug: str, fields: dict[str, object]) ->
 
 
 def _write_edges(tx: Tx, wanted: Edit) -> int:
-    """Remove and add dependencies of a task. Return how many were changed. Raises DependencyCycle."""
+    """Remove and add dependencies of a task. Return how many were changed.
+
+    Raises DependencyCycle when a task would wait for itself, directly or through others.
+    """
     project, slug = wanted.project, wanted.slug
     changed = 0
     for needs in wanted.drop_after:

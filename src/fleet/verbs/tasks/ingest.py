@@ -43,7 +43,7 @@ def ingest(
 ) -> Change[Imported]:
     """Return the change that adds all tasks of a file of JSON Lines.
 
-    `name` is the file's; `progress` is called with the number of tasks written so far.
+    `name` is the file's name, for the operation log; `progress` is called with the number of tasks written so far.
 
     Committing it raises ImportRefused, with every finding, if any line is wrong.
     """

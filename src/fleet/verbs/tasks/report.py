@@ -38,6 +38,7 @@ def done(
 
     `work` is the commit of the finished work, None when it is not known. `leaves` is the agent's reason for leaving
     files uncommitted, None when it leaves none; `left` names those files, as one text. Both are added to the message.
+    With `override`, a person may report on a task that somebody else works on.
     """
     reason = None if leaves is None else texts.text("reason", leaves)
     told = None if reason is None else f"left uncommitted{f' ({left})' if left else ''}: {reason}"
@@ -56,7 +57,8 @@ def done(
 def fail(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Report]:
     """Return the change that reports a task as failed.
 
-    `work` is the commit that its work is at, None when it is not known.
+    `work` is the commit that its work is at, None when it is not known. With `override`, a person may report on a task
+    that somebody else works on.
     """
     return _report_change("fail", project, slug, reason=reason, commit=work, override=override)
 
@@ -64,7 +66,8 @@ def fail(*, project: str, slug: str, reason: str, work: str | None = None, overr
 def block(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Report]:
     """Return the change that reports a task as blocked: the work cannot continue.
 
-    `work` is the commit that its work is at, None when it is not known.
+    `work` is the commit that its work is at, None when it is not known. With `override`, a person may report on a task
+    that somebody else works on.
     """
     return _report_change("block", project, slug, reason=reason, commit=work, override=override)
 
@@ -74,7 +77,8 @@ def abandon(
 ) -> Change[Report]:
     """Return the change that abandons a task: the work is no longer wanted.
 
-    `planner`: a project's coordinator asks, which may abandon tasks of others.
+    With `override`, a person may abandon a task that somebody else works on. `planner`: the caller is a project's
+    coordinator; it is treated as a person.
     """
     return _report_change("abandon", project, slug, reason=reason, override=override, planner=planner)
 

@@ -97,7 +97,7 @@ def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispa
 
 
 def _is_repeated(tx: Tx, outcome: VerdictView, text: str) -> bool:
-    """Return whether the last verdict on the task has the same actor, verdict and comments."""
+    """Return whether the last verdict that counted on the task is the caller's, with the same verdict and comments."""
     before = [row for row in q.verdicts_of(tx, project=outcome.project, slug=outcome.task) if row.counted]
     if not before:
         return False

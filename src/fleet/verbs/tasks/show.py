@@ -29,7 +29,7 @@ EVERYTHING = 1 << 60
 
 
 class Filters(Value):
-    """Which tasks to list; None matches every task."""
+    """Which tasks to list; None matches every task. With `archived`, archived tasks are listed too."""
 
     status: TaskStatus | None = None
     tag: str | None = None
@@ -180,7 +180,7 @@ def check_project(rows: Rows, project: str) -> None:
 
 
 def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Graph:
-    """Return all tasks of a project as nodes, and their dependencies as edges."""
+    """Return the tasks of a project as nodes, and their dependencies as edges; archived tasks only with `archived`."""
     check_project(rows, project)
     page = q.page_of_tasks(rows, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
     known = {row.slug for row in page}

@@ -42,7 +42,7 @@ _FOLDERS = (
 def examine(context: Context) -> Iterator[Finding]:
     """Yield one finding for each check of tools, permissions, disk, store, hooks and projects.
 
-    When the store cannot be read, one finding says why, and those that need it are left out.
+    When the store cannot be read, one finding says why, and the checks that need the store are left out.
     """
     machine, home = context.world.machine, context.home
     yield _check_version("python", machine.python(), _PYTHON, "install a newer Python")

@@ -13,9 +13,9 @@ MOST = 5_000
 
 
 def known_names(rows: Rows, missing: errors.Absent) -> tuple[str, list[str]]:
-    """Return the name that does not exist, and all names of its kind that do.
+    """Return the name that does not exist, and all names of its kind that do; ("", []) for another kind of error.
 
-    These are the slugs of the project, the projects, or the agents with their tasks.
+    The names are the slugs of the project, the projects, or the agents with their tasks.
     """
     match missing:
         case errors.NoSuchTask():

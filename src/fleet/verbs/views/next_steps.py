@@ -144,7 +144,7 @@ def _with_git(context: Context, project: Project, tips: dict[str, str] | None, f
 def _free_name(project: Project, wanted: str) -> str:
     """Return a branch name that is not taken: the wanted one, else the wanted one with a number.
 
-    When all that are tried are taken, the wanted one.
+    When all names that were tried are taken, return the wanted one.
     """
     names = (wanted, *(f"{wanted}-{number}" for number in range(2, _MOST_RESCUES)))
     taken = refs.branches(refs.git_dir(project.path), names) or {}

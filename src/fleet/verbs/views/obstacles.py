@@ -42,8 +42,8 @@ def find_obstacles(context: Context, projects: list[ProjectView], merging: Colle
 def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) -> list[Obstacle]:
     """Return the obstacles of one project.
 
-    When its branch has lost recorded merges, or it has no coordinator, that is the only one; otherwise all that keeps
-    agents and merges from starting.
+    When recorded merges are missing, or the coordinator is absent or cannot be woken, that is the only obstacle;
+    otherwise they are all that keeps agents and merges from starting.
     """
     name = project.name
     missing = _refusal_of(lambda: refuse_missing(context, name))
@@ -159,9 +159,9 @@ def _check_variables(context: Context, engine: Engine) -> None:
 
 
 def _missing_variables(context: Context, project: str) -> list[Obstacle]:
-    """Return the obstacle that agents would lack environment variables, also while no task is ready; [] when they lack none.
+    """Return the obstacle that agents would lack environment variables, also while no task is ready; else [].
 
-    Other reasons are reported only when a task is ready.
+    Also [] when something else keeps the engine from starting: that is reported only while a task is ready.
     """
     from fleet.verbs.dispatch.plan import Wanted, check_start
 

@@ -45,7 +45,7 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
 def _is_counted_end(row: SettledDispatch, facts: dict[str, Any]) -> bool:
     """Return whether the recap counts an operation as the end of a dispatch.
 
-    It does not for a coordinator that was asked to exit.
+    It does when `facts` has the state in which the dispatch ended, except for a coordinator that was asked to exit.
     """
     return "exec_state" in facts and not (row.slug is None and facts.get("asked_for"))
 

@@ -34,7 +34,10 @@ _OWN = "{fleet}"
 
 
 class Subject(Value):
-    """A living agent: its dispatch, hook state, engine and process."""
+    """A living agent: its dispatch, hook state, engine and process.
+
+    `engine` is None for a finisher, and when the engine's file is broken.
+    """
 
     row: Dispatch
     known: LivingAgent | None
@@ -45,7 +48,7 @@ class Subject(Value):
 class Trouble(Value):
     """Why a busy agent may not make progress: it is silent ("silent"), or one of its processes is stopped ("stopped").
 
-    `at` is the time of the last sign of life, None when it does not matter.
+    `at` is the time of the last sign of life and `source` what gave it; for a stopped process `at` is None.
     """
 
     name: str  # silent or stopped

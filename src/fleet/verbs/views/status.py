@@ -156,7 +156,7 @@ def _unfinished_jobs(context: Context) -> list[JobView]:
 
 
 def _processes_of_dead_runners(context: Context) -> list[str]:
-    """Return a line for people for each job whose processes still run although their runner is not alive."""
+    """Return a line for people for each job whose runner is not alive and has left processes or their claim."""
     if not context.store.read(q.open_claims_of_jobs):
         return []
     from fleet.verbs.jobs.abandoned import claimed_leftovers
@@ -227,9 +227,9 @@ def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now
 
 
 def _daemon_trouble(context: Context) -> str:
-    """Return, for people, that the daemon has died, and which coordinators with it.
+    """Return, for people, that a signal has stopped the daemon, or that it has died, and which coordinators with it.
 
-    "" when none has died, or when the settings want no daemon and no coordinator is missing.
+    "" when neither is so. A dead daemon that the settings do not want is named only if a coordinator is missing.
     """
     suspended = context.world.suspended_daemon()
     if suspended is not None:

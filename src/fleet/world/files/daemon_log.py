@@ -28,7 +28,10 @@ _CHUNK = 65_536
 
 
 class Log:
-    """Write the log of a home's daemon. Threads may share the object."""
+    """Write the log of a home's daemon. Threads may share the object.
+
+    A file of the log has at most `most` bytes; at most `kept` older files stay.
+    """
 
     def __init__(
         self, home: str, funnel: Funnel, *, clock: Clock | None = None, most: int = MOST_BYTES, kept: int = KEPT
@@ -64,7 +67,10 @@ class Log:
         return json.dumps(entry, default=str).encode() + b"\n"
 
     def _append(self, line: bytes) -> None:
-        """Append a line to the log file, after rotating a file that would grow too large; raise OSError when it was cut off."""
+        """Append a line to the log file, after rotating a file that would grow too large.
+
+        Raise OSError when only a part of the line was written.
+        """
         folders.make_private_folder(os.path.dirname(self.path), below=self._home)
         if os.path.lexists(self.path) and os.lstat(self.path).st_size + len(line) > self._most:
             self._rotate()
@@ -128,7 +134,7 @@ def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterato
 
 
 def _read_lines(handle: int, rest: bytes) -> tuple[list[dict[str, object]], bytes]:
-    """Read an open log file to its end. Return the entries, and the last line if it is incomplete.
+    """Read an open log file to its end. Return the entries, and the incomplete last line (b"" when there is none).
 
     `rest` is the incomplete line with which the call before ended; a `handle` of -1 stands for no file.
     """
@@ -163,7 +169,7 @@ def _open_log(path: str) -> int:
 
 
 def _is_replaced(handle: int, path: str) -> bool:
-    """Return whether the path now leads to another file than the open one."""
+    """Return whether the path now leads to another file than the open one. A `handle` of -1 stands for no open file."""
     try:
         there = os.stat(path)
     except OSError:

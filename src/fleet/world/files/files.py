@@ -18,7 +18,7 @@ _NOT_OURS = frozenset({paths.WORKTREES, paths.MERGES, paths.TRASH})
 
 
 class Files:
-    """The files below a folder, usually the home."""
+    """The files below a folder, usually the home. Their names are paths relative to it."""
 
     def __init__(self, root: str, funnel: Funnel) -> None:
         self.root = root

@@ -59,8 +59,8 @@ class Holder:
 class Gate:
     """One gate: a named exclusive lock.
 
-    While it is locked, no second object on the same path can lock it, in this process neither. Its file names its holder:
-    this process, or the process `who` if given; `subject` says what the gate is held for.
+    While it is locked, no other object on the same path can lock it, not even in this process. Its file names its
+    holder: this process, or the process `who` if given; `subject` says what the gate is held for.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Gate:
         return None if pids is None else pid in pids
 
     def __enter__(self) -> Self:
-        """Lock the gate without waiting."""
+        """Lock the gate without waiting; raise GateHeld when somebody holds it."""
         self.take()
         return self
 
@@ -123,7 +123,7 @@ class Gate:
         self.give()
 
     def _try_lock(self) -> bool:
-        """Lock the gate and write its holder into the file; False when somebody else holds the gate."""
+        """Lock the gate, write its holder into the file and return True; False when somebody else holds the gate."""
         try:
             fd = self._lock.take(0)
         except BlockingIOError:

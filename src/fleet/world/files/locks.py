@@ -184,9 +184,10 @@ class WriterLock(FileLock):
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def note(self, *numbers: int) -> None:
-        """Write these numbers into the lock file, as a note for the next process that opens the store.
+        """Write a note into the lock file, for the next process that opens the store.
 
-        The note is not valid in a copy of the file.
+        `numbers` are the device and inode of the database and of its log; -1 stands for a missing file. The note is not
+        valid in a copy of the lock file.
         """
         note = _NOTE % (self._inode, time_ns(), *numbers)
         self._write(note, _NOTE_AT)
@@ -210,7 +211,7 @@ class WriterLock(FileLock):
         return fd
 
     def _is_as_written(self) -> bool:
-        """Return whether nobody has written into the file, or touched it, since this object wrote its note."""
+        """Return whether the file is as this object left it when it wrote its note; False when it wrote none."""
         return (
             self._written != b""
             and os.pread(self.fd, _NOTE_AT + _NOTE_SIZE, 0) == self._written
@@ -218,7 +219,7 @@ class WriterLock(FileLock):
         )
 
     def _write(self, text: bytes, at: int) -> None:
-        """Write into the file at an offset; a full disk is ignored."""
+        """Write a text into the file at an offset in bytes; an error, such as a full disk, is ignored."""
         try:  # noqa: SIM105 - contextlib costs
             os.pwrite(self.fd, text, at)
         except OSError:
@@ -226,7 +227,7 @@ class WriterLock(FileLock):
 
 
 def _times_of(fd: int) -> tuple[int, int]:
-    """Return when an open file was changed and when its content was, in nanoseconds."""
+    """Return ctime and mtime of an open file: when it and when its content last changed, in nanoseconds."""
     status = os.fstat(fd)
     return status.st_ctime_ns, status.st_mtime_ns
 

@@ -112,7 +112,7 @@ def _listening(path: str) -> socket.socket:
 def address_of(path: str) -> Iterator[str]:
     """Yield an address of the socket at this path that is short enough for the kernel. It is valid only in the `with` block.
 
-    For a long path on a system without /proc, the block runs in the folder of the socket.
+    For a long path on a system without /proc, the working directory of the block is the folder of the socket.
     """
     if len(os.fsencode(path)) <= LONGEST_ADDRESS:
         yield path

@@ -59,7 +59,7 @@ def _is_unlocked(path: str) -> bool:
 
 
 def _lock_temporary(handle: int) -> None:
-    """Lock a temporary file. Where the file system has no locks, no file ever counts as abandoned."""
+    """Lock a temporary file. Do nothing where the file system has no locks: no file counts as abandoned there."""
     try:
         lock_open_file(handle)
     except OSError:

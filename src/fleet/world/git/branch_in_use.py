@@ -77,10 +77,7 @@ def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
 
 
 def why_branch_in_use(git: Git, repository: str, branch: str) -> str:
-    """Return why a branch must not be moved or deleted; empty when it may be.
-
-    It must not while a worktree uses it, or when git cannot tell.
-    """
+    """Return why a branch must not be moved or deleted (in use, or git cannot tell); empty when it may be."""
     found = holders(git, repository, branch)
     if found is None:
         return f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
@@ -98,7 +95,10 @@ def operation_in(place: str) -> str:
 
 
 def _is_branch_named_in(place: str, branch: str) -> bool:
-    """Return whether a rebase or bisect in progress will return to this branch."""
+    """Return whether a rebase or bisect in progress in a worktree will move or check out a branch.
+
+    `place` is git's directory of the worktree.
+    """
     named = {line.strip() for name in _NAMED_IN for line in _text(f"{place}/{name}").splitlines()}
     return bool(named & {branch, head_ref(branch)})
 
@@ -106,13 +106,13 @@ def _is_branch_named_in(place: str, branch: str) -> bool:
 def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:
     """Return whether git wrongly takes a repository for bare (without a checkout), and its main checkout is on this branch.
 
-    `bare`: git takes it for bare, because core.bare is set. A repository that is bare has no index.
+    `bare`: git takes it for bare, because core.bare is set. A repository that is really bare has no index.
     """
     return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
 
 
 def _linked_worktrees(common: str) -> list[tuple[str, str]]:
-    """Return (git's directory, path) of every linked worktree of a repository."""
+    """Return (git's directory, path) of every linked worktree of the repository whose git directory is `common`."""
     try:
         names = sorted(os.listdir(f"{common}/worktrees"))
     except FileNotFoundError:

@@ -36,10 +36,10 @@ def top_of(programs: Programs, path: str) -> str | None:
 
 
 def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
-    """Return the directories outside a linked worktree that a commit in it writes to; () for a main checkout.
+    """Return the directories outside the linked worktree at `path` that git writes to when somebody commits there.
 
-    Configuration and hooks are not among them. The directory of all branches is, because git rewrites it when it packs
-    refs. Empty also where git finds no repository; raise GitRefused when git did not run.
+    () for a main checkout, and where git finds no repository. The directory of all branches is among them, because git
+    rewrites it when it packs refs; configuration and hooks are not. Raise GitRefused when git did not run.
     """
     words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
     done = git.run_in("rev-parse", path, *words)
@@ -56,7 +56,7 @@ def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
 def committer(git: Git, path: str) -> dict[str, str]:
     """Return the user.name and user.email of git's configuration at `path`, as variables for the environment of git.
 
-    They are GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL, GIT_COMMITTER_NAME and GIT_COMMITTER_EMAIL. {} when git has not both
+    They are GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL, GIT_COMMITTER_NAME and GIT_COMMITTER_EMAIL. {} unless both are
     configured.
     """
     done = git.run_in("config", path, "config", "--get-regexp", r"^user\.(name|email)$")
@@ -79,7 +79,10 @@ def _top_of_main_checkout(programs: Programs, path: str, own: str, common: str) 
 
 
 def _ask_git(programs: Programs, path: str, *questions: str) -> list[str] | None:
-    """Return the lines that `git rev-parse` answers in a path; None when the path is in no repository."""
+    """Return the lines that `git rev-parse` prints for `questions`; None when the path is in no repository.
+
+    Raise GitRefused when git did not run.
+    """
     asked = ["git", "-C", path, "rev-parse", "--path-format=absolute", *questions]
     done = programs.run("git rev-parse", asked, limit=_LIMIT)
     if done.status is None:

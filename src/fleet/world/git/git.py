@@ -24,19 +24,9 @@ _LIMIT = 60.0
 _LONG = 3_600.0
 # No hook of the user's runs, nothing asks for a passphrase or opens an editor, and a question never locks the index.
 _QUIET = (
-    "--no-optional-locks",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "commit.gpgsign=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "submodule.recurse=false",
-    "-c",
-    "core.quotePath=false",  # names are shown to people as they are, if they are UTF-8
+    *("--no-optional-locks", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"),
+    *("-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"),
+    *("-c", "core.quotePath=false"),  # names are shown to people as they are, if they are UTF-8
 )
 # Files are checked out by as many workers as there are processors.
 _MANY = ("-c", "checkout.workers=0")
@@ -67,7 +57,7 @@ class Git:
         ]
 
     def resolve(self, repository: str, name: str) -> str | None:
-        """Return the commit that a name stands for in a repository, None for none; raise GitRefused when git fails."""
+        """Return the commit that a name stands for in a repository, or None; raise GitRefused when git fails."""
         done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return _git_answer(done, f"say what {name} of {repository} is")
 
@@ -99,7 +89,10 @@ class Git:
         return [line for line in done.out.split("\n") if line]
 
     def changed_files(self, repository: str, since: str, until: str) -> list[str]:
-        """Return "LETTER PATH" for each file that `until` changed since the merge base with `since`; A is an added file."""
+        """Return "LETTER PATH" of each file that `until` changed since the merge base with `since`.
+
+        LETTER is A for an added file, M for a modified one, D for a deleted one.
+        """
         done = self.run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
         return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
 
@@ -113,9 +106,9 @@ class Git:
         return None if said is None else branch_in(said)
 
     def why_not_made(self, repository: str, branch: str) -> str:
-        """Return, in git's words, why a branch cannot be created: another branch's name contains it or is its folder.
+        """Return, in git's words, which other branch keeps a branch from being created; empty when none does.
 
-        Empty when it can be created.
+        git cannot have the branches `a` and `a/b` at once.
         """
         parts = branch.split("/")
         taken = self.branches(repository, *("/".join(parts[:end]) for end in range(1, len(parts))))
@@ -142,7 +135,7 @@ class Git:
         return refs.followed(git_dir(repository))
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
-        """Create a ref; return whether it was created: not if it exists."""
+        """Create a ref at the commit `new`; return whether it was created. False when the ref exists."""
         return self.run("update-ref", repository, "update-ref", ref, new, "").ok
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
@@ -164,7 +157,11 @@ class Git:
         return done.out.split() if done.ok else None
 
     def diff(self, repository: str, since: str, until: str, *, stat: bool = False) -> str:
-        """Return what branch `until` changed since the merge base with branch `since`, as a diff; "" when there is no `until`."""
+        """Return what branch `until` changed since the merge base with branch `since`, as a diff.
+
+        With `stat`, return a summary of the diff. "" when there is no branch `until`; raise GitRefused when git cannot
+        compare the two.
+        """
         flags = [*worktree_status.PLAIN_DIFF, *(["--stat"] if stat else [])]
         between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
@@ -196,12 +193,12 @@ class Git:
     def add_detached(
         self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
     ) -> None:
-        """Add a worktree on no branch, without checking out its files."""
+        """Add a worktree at a commit, on no branch, without its files. Other parameters: see `add_worktree`."""
         words = [*_ADD, "--no-checkout", "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
 
     def add_scratch(self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int) -> None:
-        """Add a worktree on no branch and check out its files."""
+        """Add a worktree at a commit, on no branch, with its files. Other parameters: see `add_worktree`."""
         words = [*_ADD, "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock)
 
@@ -251,15 +248,12 @@ class Git:
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
         """Return whether a worktree has uncommitted work (`but_missing`: apart from deleted files); None when git fails."""
         found = self.status(path)
-        if found is None:
-            return None
-        return bool(found.hidden) or any(not (but_missing and code == " D") for code, _name in found.changed)
+        return None if found is None else found.is_dirty(but_missing=but_missing)
 
     def uncommitted(self, path: str) -> list[str]:
         """Return the files with uncommitted work in a worktree, each as a line of git's short status; [] when git fails."""
         found = self.status(path)
-        lines = [*found.changed, *((" M", name) for name in found.hidden)] if found else []
-        return [printable_name(f"{code} {name}") for code, name in lines]
+        return found.lines() if found else []
 
     def place_of(self, path: str) -> tuple[str, str] | None:
         """Return the top of the worktree at a path, and its repository's git directory; None when git fails."""
@@ -282,8 +276,9 @@ class Git:
     ) -> Done:
         """Run the git command `effect` in a repository that is not fleet's, without any program that its configuration names.
 
-        No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Only its filters would
-        run: before files are compared, the caller checks that it configures none. `given` is the standard input.
+        Its hooks, watchers and transports do not run, unless `settings` allow a transport. Its filters would run when
+        files are compared: the caller checks first that it has none. `given` is the standard input, `index` another
+        index file.
         """
         first = [ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
@@ -300,7 +295,10 @@ class Git:
         return error_line(done) or "git does not know it"
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
-        """Remove a clean worktree; raise GitRefused while it has uncommitted work. Never uses force."""
+        """Remove a clean worktree, never by force.
+
+        When git refuses, for example because of uncommitted work, lock it again with `reason` and raise GitRefused.
+        """
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
@@ -316,7 +314,7 @@ class Git:
             raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def forget(self, repository: str, path: str) -> None:
-        """Remove git's entry of a worktree whose directory is gone. Entries of worktrees on an unmounted disk stay."""
+        """Remove git's entry of one worktree, whose directory is gone. The entries of all other worktrees stay."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         self.run("worktree forget", repository, "worktree", "remove", path)
 
@@ -340,8 +338,8 @@ class Git:
     ) -> Done:
         """Run the git command `effect` in a worktree of fleet's, and keep the exact bytes of file names.
 
-        `index` is another index file, `given` the standard input. The result has no exit status when git did not run,
-        because the worktree's `.git` file was tampered with.
+        `index` is another index file, `given` the standard input, `settings` are git settings for this call. The result
+        has no exit status when git did not run, because the worktree's `.git` file was tampered with.
         """
         first = self._begin(path, *([f"GIT_INDEX_FILE={index}"] if index else []))
         if first is None:
@@ -386,7 +384,7 @@ class Git:
         lock: int | None,
         meanwhile: Meanwhile = None,
     ) -> None:
-        """Run git on a repository; raise GitRefused when it fails."""
+        """Run git on a repository as `run` does; raise GitRefused when it fails."""
         done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
         if not done.ok:
             raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
@@ -412,7 +410,10 @@ class Git:
         )
 
     def write_refs(self, repository: str, commands: str) -> Done:
-        """Change refs in one transaction, by lines for `git update-ref --stdin`; stale locks that block it are removed."""
+        """Change refs in one transaction and return the result; remove stale locks that block it.
+
+        `commands` are lines for `git update-ref --stdin`.
+        """
         words = ["update-ref", "--stdin"]
         return self._run_past_locks(lambda: self.run("update-ref", repository, *words, given=commands), repository)
 
@@ -458,11 +459,11 @@ class Git:
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
     def _place(self, path: str) -> pointers.Place | None:
-        """Return the entry and repository of the fleet worktree at a path; None where `pointers.read` returns None."""
+        """Return the place of the fleet worktree at a path; None when there is none or its `.git` was tampered with."""
         return pointers.read(pointers.tree_of(self._home, path), self._knows)
 
     def _knows(self, common: str) -> bool:
-        """Return whether a git directory belongs to the repository of a project."""
+        """Return whether a git directory is that of a project's repository; True while the projects are not known."""
         if self.repositories is not None and common not in self._known:
             self._known = frozenset(os.path.realpath(git_dir(each)) for each in self.repositories)
         return self.repositories is None or common in self._known
@@ -482,18 +483,13 @@ def _git_env(tree: str = "") -> dict[str, str]:
     return {**os.environ, "LANGUAGE": "en", **above}
 
 
-def printable_name(name: str) -> str:
-    """Return a file's name for people, with a replacement character for each byte that is not UTF-8."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
 def _git_answer(done: Done, what: str) -> str | None:
-    """Return git's output; None when git answered no (status 1); raise GitRefused when git failed."""
+    """Return git's output; None when git answered no (status 1). Raise GitRefused when git failed to do `what`."""
     if done.status not in {0, 1}:
         raise errors.GitRefused(what=what, why=error_line(done))
     return done.out.strip() if done.ok else None
 
 
 def error_line(done: Done) -> str:
-    """Return git's standard error in one line."""
+    """Return git's standard error in one line, without secrets; "no answer" when it is empty."""
     return hidden(" ".join(done.err.split())) or "no answer"

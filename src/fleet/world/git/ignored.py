@@ -68,7 +68,7 @@ class Remains:
 def digest(path: str) -> str:
     """Return a text that identifies a file's content: its size and hash, or the hash of a symlink's target.
 
-    "" for anything else.
+    "" for anything else, and for a file that cannot be read.
     """
     import hashlib  # noqa: PLC0415 - most worktrees have no such file
 

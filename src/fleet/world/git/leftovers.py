@@ -29,13 +29,13 @@ def is_blank(path: str) -> bool:
 
 
 def is_filled(path: str) -> bool:
-    """Return whether git has checked out all files of a worktree: git writes the index last, and it exists."""
+    """Return whether git has checked out all files of a worktree: the index, which git writes last, exists."""
     entry = entry_of(path)
     return bool(entry) and os.path.exists(f"{entry}/index")
 
 
 def has_no_pointer(path: str) -> bool:
-    """Return whether a worktree lacks its `.git` file, which an interrupted removal may have deleted first.
+    """Return whether a worktree's `.git` file is missing or empty: an interrupted removal may have deleted it first.
 
     False for a `.git` folder or symlink that somebody made, so that it is not overwritten.
     """
@@ -44,7 +44,7 @@ def has_no_pointer(path: str) -> bool:
 
 
 def repoint(git_dir: str, path: str) -> None:
-    """Write the missing `.git` file of a worktree again, if git's directory has exactly one entry of that worktree."""
+    """Write the missing `.git` file of a worktree again, if exactly one entry in `git_dir` belongs to that worktree."""
     entries = [each for each in all_entries(git_dir) if _text(f"{each}/gitdir") and _is_entry_of(each, path)]
     if len(entries) == 1 and has_no_pointer(path):
         with open(f"{path}/.git", "w", encoding="utf-8") as file:

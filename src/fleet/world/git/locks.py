@@ -44,9 +44,10 @@ def run_past_stale_locks(run: Callable[[], Done], near: str, sees_everyone: Call
 def remove_stale_locks(
     place: Place, branch: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel
 ) -> list[str]:
-    """Remove the locks that a killed git left for a worktree and its branch; return the paths of those that are gone.
+    """Remove the locks that a killed git left for a worktree and its branch; return the paths of locks that are gone.
 
-    A lock that a process may hold stays.
+    `near` is the path of the worktree; `sees_everyone` tells whether every process that may hold a lock is visible
+    here. A lock that a process may hold stays.
     """
     names = [f"{place.entry}/{name}" for name in _OF_WORKTREE] + [f"{place.common}/{head_ref(branch)}.lock"]
     inside = glob(f"{glob_escape(place.entry)}/modules/**/index.lock", recursive=True)
@@ -55,7 +56,10 @@ def remove_stale_locks(
 
 
 def _folders_near(lock: str, near: str) -> list[str]:
-    """Return the folders in which a git that holds this lock would run: one worktree for an index, else all worktrees."""
+    """Return the folders in which a git that holds this lock would run.
+
+    For the lock of an index that is the worktree `near` alone; else also the repository and all its worktrees.
+    """
     if lock.endswith("/index.lock"):
         return [near]
     place = os.path.dirname(lock)

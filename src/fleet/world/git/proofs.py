@@ -22,14 +22,14 @@ _SKIPPED = "S"
 
 
 class Joined(NamedTuple):
-    """The result of merging two commits without a worktree: the new commit, or the files in conflict."""
+    """The result of merging two commits without a worktree: the new commit, or '' and the files in conflict."""
 
     commit: str
     conflicts: tuple[str, ...] = ()
 
 
 class Birth(NamedTuple):
-    """How a branch was created: by whom, when (in seconds), and at which commit."""
+    """How a branch was created: by whom, when (in seconds since 1970), and at which commit."""
 
     maker: str
     at: str
@@ -58,7 +58,7 @@ class GitProofs:
         self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_LEFT}", commit)
 
     def branch_left(self, repository: str, branch: str) -> str:
-        """Return the commit recorded by `note_left` for a branch; empty when none is."""
+        """Return the commit that `note_left` recorded for a branch; empty when there is none."""
         done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_LEFT}")
         return done.out.strip() if done.ok else ""
 
@@ -164,7 +164,7 @@ class GitProofs:
         return Joined(made.out.strip())
 
     def work_diff(self, repository: str, onto: str, commit: str, *, stat: bool = False) -> str:
-        """Return the diff of what a commit changed since the merge base with `onto`."""
+        """Return what a commit changed since the merge base with `onto`, as a diff or, with `stat`, a summary."""
         flags = [*PLAIN_DIFF, *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, f"{onto}...{commit}", "--")
         _refuse_failed(done, f"compare {commit[:12]} with {onto}")
@@ -173,7 +173,8 @@ class GitProofs:
     def difference(self, repository: str, onto: str, old: str, new: str, *, stat: bool = False) -> str:
         """Return the diff between two versions of a task's work, each as it would be merged into `onto`.
 
-        That leaves out changes that a rebase brought in. Before git 2.38 the two commits are compared directly.
+        So changes that a rebase brought in are left out. Before git 2.38 the two commits are compared directly. With
+        `stat`, return only a summary of the diff.
         """
         trees = [self._tree_merged(repository, onto, each) or each for each in (old, new)]
         flags = [*PLAIN_DIFF, *(["--stat"] if stat else [])]
@@ -188,6 +189,6 @@ class GitProofs:
 
 
 def _refuse_failed(done: Done, what: str) -> None:
-    """Raise GitRefused when a git command failed."""
+    """Raise GitRefused when a git command failed; the error names `what` git was to do."""
     if not done.ok:
         raise errors.GitRefused(what=what, why=" ".join(done.err.split()) or "no answer")

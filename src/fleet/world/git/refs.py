@@ -55,7 +55,7 @@ def followed(git_dir: str) -> str:
 def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
     """Return whether merged work may wait to land: the integration branch exists and differs from its target.
 
-    Without a `target`, compare it with the branch that `followed` returns. True when that cannot be read without git.
+    An empty `target` stands for the branch that `followed` returns. True when only git can read the branches.
     """
     target = target or followed(git_dir)
     tips = branches(git_dir, (integration, target)) if target else branches(git_dir, (integration,))
@@ -94,7 +94,7 @@ def head_commit(worktree: str) -> str | None:
 
 
 def commit_of_entry(own: str) -> str | None:
-    """Return the commit of HEAD in git's entry of a linked worktree.
+    """Return the commit of a linked worktree's HEAD. `own` is the folder of git's entry of the worktree.
 
     None when its ref is stored in a form that only git can read.
     """
@@ -111,7 +111,7 @@ def commit_of_entry(own: str) -> str | None:
 
 
 def head_moved_at(worktree: str) -> int | None:
-    """Return when HEAD of a linked worktree last moved, for example by a commit, in milliseconds; None when unknown."""
+    """Return when a linked worktree's HEAD last moved, as by a commit (milliseconds since 1970); None when unknown."""
     try:
         entry = _text_of_file(f"{worktree}/.git") or ""
         own = os.path.join(worktree, entry.removeprefix("gitdir:").strip())

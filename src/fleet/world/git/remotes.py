@@ -43,7 +43,10 @@ class GitRemotes:
             raise errors.GitRefused(what="git push", why=error_line(done))
 
     def fetch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
-        """Fetch a remote's branch into a ref of fleet's own and return its commit; None when that fails within `limit` seconds."""
+        """Fetch a remote's branch into a ref of fleet's own, and return its commit.
+
+        None when that fails or takes longer than `limit` seconds.
+        """
         ref = remote_ref(remote, branch)
         quietly = ["--quiet", "--no-tags", "--no-write-fetch-head", "--refmap="]
         words = ["fetch", *quietly, remote, f"+{head_ref(branch)}:{ref}"]

@@ -25,7 +25,7 @@ _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching
 
 @record(frozen=True, slots=True, kw_only=True)
 class Worktree:
-    """A worktree as git lists it."""
+    """A worktree as git lists it: `branch` is None when it is on no branch, `locked` the reason of its lock or None."""
 
     path: str
     branch: str | None
@@ -81,6 +81,21 @@ class Status:
     hidden: tuple[str, ...]
     ignored: tuple[str, ...]
 
+    def is_dirty(self, *, but_missing: bool = False) -> bool:
+        """Return whether there is uncommitted work; with `but_missing`, deleted files are none."""
+        return bool(self.hidden) or any(not (but_missing and code == " D") for code, _name in self.changed)
+
+    def lines(self) -> list[str]:
+        """Return the files with uncommitted work, each as a line of git's short status."""
+        return [
+            printable_name(f"{code} {name}") for code, name in (*self.changed, *((" M", name) for name in self.hidden))
+        ]
+
+
+def printable_name(name: str) -> str:
+    """Return a file's name for people, with a replacement character for each byte that is not UTF-8."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
 
 def read(ask: Ask, path: str, funnel: Funnel) -> Status | None:
     """Return the uncommitted work of a worktree; None when git fails."""
@@ -130,13 +145,19 @@ def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[st
 
 
 def _copy_index(own: str, copy: str) -> None:
-    """Copy an index. A link is refused: the agent can read the copy, and the link may lead to what it cannot read."""
+    """Copy the index file `own` to the new file `copy`. Raise OSError when `own` is a symbolic link.
+
+    The agent can read the copy, and the link may lead to a file that the agent cannot read.
+    """
     with open(open_regular(own, follow=False), "rb") as given, open(copy, "xb") as made:
         shutil.copyfileobj(given, made)
 
 
 def clear_flags(ask: Ask, path: str, names: list[str], *, index: str = "") -> bool:
-    """Remove the index flags that hide edits of these files; return whether that worked."""
+    """Remove the index flags that hide edits of these files; return whether that worked.
+
+    `index` is another index file to change; empty for the index of the worktree.
+    """
     given = "".join(f"{name}\0" for name in names)
     flags = ("--no-assume-unchanged", "--no-skip-worktree")  # git obeys only one of them in a call
     return all(ask("update-index", path, flag, "-z", "--stdin", given=given, index=index).ok for flag in flags)

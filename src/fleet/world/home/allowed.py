@@ -40,7 +40,7 @@ def read_strictly(home: str, project: str, added_at: int) -> Allowed:
 
 
 def rules_in_variable(text: str) -> Allowed:
-    """Return the rules that an agent was started with, from the text of its variable; nothing when it cannot be parsed."""
+    """Return the rules in the text of an agent's environment variable for them; no rules when it cannot be parsed."""
     try:
         kept: object = jsontext.loads(text.strip())
     except (ValueError, StopIteration):  # StopIteration: a text that ends too early

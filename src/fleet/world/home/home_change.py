@@ -83,7 +83,7 @@ def _create_record(home: str, name: str, record: HomeRecord, funnel: Funnel) -> 
 def _link_new(home: str, name: str, record: HomeRecord) -> None:
     """Write a record into a file unless the file exists.
 
-    It is linked into place, because a rename would replace what another process has just written.
+    A temporary file is linked into place, because a rename would replace what another process has just written.
     """
     path = f"{home}/{name}"
     building = f"{path}.{os.urandom(4).hex()}.new"

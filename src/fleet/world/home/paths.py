@@ -178,7 +178,7 @@ def files_of_project(project: str) -> tuple[str, ...]:
 
 
 def removed(project: str, at: int) -> str:
-    """Return the path of the export of the tasks of a removed project."""
+    """Return the path of the file with the tasks of a removed project; `at` is when it was removed, in milliseconds."""
     return f"removed/{project}-{at}.jsonl"
 
 

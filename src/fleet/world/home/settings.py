@@ -24,7 +24,10 @@ def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
 
 
 def trusted_settings(home: str, project: str, repository: str) -> dict[str, SettingValue]:
-    """Return every setting as it takes effect: guarded values of a repository only if a person has trusted them."""
+    """Return every setting as it takes effect: guarded values of a repository only if a person has trusted them.
+
+    With the setting `trust = "always"`, all values take effect.
+    """
     from fleet.model.settings.trust import settings_in_force
     from fleet.world.home.trust import trusted_values
 

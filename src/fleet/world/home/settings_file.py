@@ -17,7 +17,10 @@ _MOST = 1_000_000
 
 
 def read_file(path: str, file: str) -> dict[str, SettingValue]:
-    """Return the settings in a file; raise BadSetting when it is not valid. The same text is parsed only once."""
+    """Return the settings in the file at `path`; raise BadSetting when it is not valid.
+
+    The same text is parsed only once. `file` says which kind it is: `config.toml` or `fleet.toml`.
+    """
     return _parse_settings(path, text_of(path), file)
 
 
@@ -29,7 +32,7 @@ def _parse_settings(path: str, text: str, file: str) -> dict[str, SettingValue]:
 def text_of(path: str) -> str:
     """Return the text of a settings file; raise BadSetting unless it is a readable regular UTF-8 file of at most 1 MB.
 
-    A repository can contain anything in its place.
+    A repository can contain anything under the name of its settings file.
     """
     try:
         return _read_settings(path).decode().replace("\r\n", "\n").replace("\r", "\n")

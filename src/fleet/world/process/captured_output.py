@@ -33,7 +33,7 @@ class Recording:
     """The recorded output of one program.
 
     With a path, it is written to that file: the beginning as it comes, the end when the recording is closed. `head` and
-    `tail` are how many bytes of each are kept.
+    `tail` are how many bytes of the beginning and of the end are kept.
     """
 
     def __init__(self, path: str = "", *, head: int = HEAD, tail: int = TAIL) -> None:
@@ -88,7 +88,8 @@ class Recording:
 def read_output(child: Popen[bytes] | Spawned, take: Take, *, limit: float, given: bytes = b"") -> bool:
     """Give what a program writes to the functions in `take` until it exits; return False if it lives on after `limit` seconds.
 
-    `given` is written to its standard input. Background processes that still hold its pipes are not waited for.
+    `take` has a function for each descriptor to read. `given` is written to the program's standard input. Background
+    processes that still hold its pipes are not waited for.
     """
     until = monotonic() + limit
     pipes, exits = _Pipes(child, list(take), given), _exit_descriptor(child)
@@ -145,7 +146,7 @@ class _Pipes:
 
 
 def _exit_descriptor(child: Popen[bytes] | Spawned) -> int | None:
-    """Return a descriptor that becomes readable when the program exits; None when it has exited, or there is no such thing."""
+    """Return a descriptor that becomes readable when the program exits; None when it has, or without pidfds."""
     try:
         return handle_of(child.pid) if child.returncode is None else None
     except ProcessLookupError:

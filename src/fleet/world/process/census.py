@@ -57,7 +57,8 @@ _TERMINALS = frozenset({"tmux: server", "screen", "zellij", *_WINDOWS.split()})
 class Census:
     """All processes of this machine at one moment.
 
-    To decide about a dispatch, take it after the agent's death is proven: an earlier census may lack a child of the agent.
+    To decide about a dispatch, use a census that was taken after the agent's death was proven: an earlier one may lack
+    a child of the agent.
     """
 
     def __init__(self, *, host: str, boot: str, home: bytes, kernel: Kernel = ps) -> None:
@@ -148,14 +149,14 @@ class Census:
         return sorted(found, key=lambda pid: -len(self._ancestors(pid)))
 
     def stopped_in(self, root: Identity) -> list[int]:
-        """Return the stopped processes among a process and its descendants, deepest last; [] when the process is not alive."""
+        """Return the stopped pids among `root` and its descendants, deepest last; [] when `root` is not alive."""
         family = reversed(self.with_descendants([root.pid])) if self.has(root) else ()
         return [pid for pid in family if self.entries[pid].stopped]
 
     def newest_below(self, root: Identity) -> int | None:
-        """Return the pid reached by going from a process to its newest child, then to that one's, and so on.
+        """Return the last pid on the way from `root` to its newest child, to the newest child of that child, and so on.
 
-        None without a child.
+        None when `root` has no child or is not alive.
         """
         pid = root.pid if self.has(root) else None
         seen: set[int] = set()
@@ -214,9 +215,10 @@ class Census:
     def _is_a_persons(self, entry: Entry, since: int, reapers: set[int], *, are_known: bool) -> bool:
         """Return whether a person started a process: its ancestor is a login, a terminal window, or older than the agent.
 
-        `reapers` are the processes that inherit orphans, such as process 1: as an ancestor they prove nothing. That a
-        process has a terminal proves nothing either, because an agent can give one to its children. Once the tmux server is
-        gone, not all reapers are known; then an older parent counts only within the same session.
+        `since` is when the agent started. `reapers` inherit orphans, such as process 1: as an ancestor they prove
+        nothing. That a process has a terminal proves nothing either, because an agent can give one to its children.
+        Once the tmux server is gone, not all reapers are known (`are_known`); then an older parent counts only within
+        the same session.
         """
         below = entry
         for each in (entry, *self._ancestors(entry.pid)):

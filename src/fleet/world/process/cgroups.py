@@ -45,9 +45,9 @@ class Cgroups:
         self._scopes = Scopes(programs, clock, self._places)
 
     def place_for(self, dispatch: str, server: int) -> str | None:
-        """Return the path for the control group of a dispatch: inside the tmux server's group, or a systemd scope.
+        """Return the path for a dispatch's control group: inside the tmux server's group, or a systemd scope.
 
-        None when neither can be created.
+        None when neither can be created. `server` is the pid of the tmux server.
         """
         name = f"fleet-{self._home_id}-{dispatch}"
         parent = self._parent_near(server)
@@ -59,7 +59,8 @@ class Cgroups:
     def all_of_home(self, near: int) -> list[str]:
         """Return the paths of the control groups of this home's agents.
 
-        These are the groups beside the one that the process `near` is in, and the systemd scopes.
+        These are the systemd scopes, and the groups inside the group of the process `near`. If that is an agent's
+        group, look in the group around it instead.
         """
         manager = self._manager()
         folders = {self._parent_near(near), f"{manager}/{SLICE}" if manager is not None else None} - {None}
@@ -144,7 +145,10 @@ class Cgroups:
         return ["/bin/sh", "-c", _LEAVE, f"{found['parent']}/cgroup.procs", "must" if must else "", *words]
 
     def _parent_near(self, pid: int) -> str | None:
-        """Return the path of a process's control group, if fleet may create groups in it; else None."""
+        """Return the path of the control group for new groups: that of a process, or the one around an agent's group.
+
+        None when fleet may not create groups there.
+        """
         parent = self._group_of(pid)
         if parent is None:
             return None

@@ -148,7 +148,7 @@ def _is_own_view() -> bool:
 
 
 def is_gone(namespace: str, socket: str) -> bool:
-    """Return whether no process of another namespace (`namespace`) can be seen or reached from here.
+    """Return whether no process of another `namespace` ("": the machine's first) can be seen or reached from here.
 
     That is so when /proc shows none, and nobody listens on the home's tmux `socket` but a process of our own namespace.
     From inside a sandbox other processes cannot be seen, but their tmux server can be reached through its socket.

@@ -75,9 +75,10 @@ class Processes:
         return Identity(host=self._host, boot=self._boot, pid=pid, start=found.start)
 
     def caller(self) -> Identity:
-        """Return the process that called fleet: the parent of the process that asks, else the one that asks.
+        """Return the process that called fleet: the parent of the process that asks.
 
-        In the daemon, the process that asks is the client.
+        In the daemon, the process that asks is the client. Return that process itself when its parent cannot be
+        identified.
         """
         asker = surroundings.asker()
         pid = asker.pid if asker else self._kernel.own_pid()
@@ -109,9 +110,10 @@ class Processes:
         return descriptor
 
     def wait_for_exit(self, whom: Iterable[Identity], seconds: float) -> bool:
-        """Wait until one of these processes exits, for at most this many seconds, and return True.
+        """Wait until one of these processes exits, or this many seconds are over; return True in both cases.
 
-        Return False at once when the kernel cannot report the exit of each of them, or one is not proven alive.
+        Return False at once when there are none, when the kernel cannot report the exit of each, or when one is not
+        proven alive.
         """
         handles = [self.exit_descriptor(who) for who in whom]
         known = [handle for handle in handles if handle is not None]
@@ -286,7 +288,7 @@ class Processes:
                     yield entry[len(name) :].decode("ascii", "replace"), who
 
     def _living(self, whom: list[Identity]) -> list[Identity]:
-        """Return those processes that are still alive. What was read about a reused pid belongs to another process."""
+        """Return which of these processes are still alive. A process whose pid was reused is left out."""
         return [who for who in whom if self.life(who) == "alive"]
 
     def signal(self, who: Identity, number: int) -> bool:
@@ -313,7 +315,7 @@ class Processes:
         return self._kernel.deliver(who.pid, number, lambda: self.life(who) == "alive")
 
     def _status(self, pid: int) -> ps.Status | None:
-        """Return the status of a pid; one without a start time when it cannot be read."""
+        """Return the status of a pid, with the start "" when it cannot be read; None when no process has the pid."""
         try:
             return self._kernel.status(pid)
         except ps.Unreadable:

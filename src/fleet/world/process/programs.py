@@ -275,7 +275,8 @@ def _input_file(given: str | None) -> IO[bytes]:
 def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: str) -> Done:
     """Wait for a program and return its result; kill it after `limit` seconds.
 
-    `text` is its standard input, None for none. Background processes that still hold its pipes are not waited for.
+    `text` is its standard input, None for none. `errors` says how to decode bytes that are not UTF-8. Background
+    processes that still hold the program's pipes are not waited for.
     """
     out, err = bytearray(), bytearray()
     take = {_descriptor(child.stdout): out.extend, _descriptor(child.stderr): err.extend}
@@ -288,13 +289,13 @@ def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: s
 
 
 def _descriptor(pipe: IO[bytes] | None) -> int:
-    """Return the descriptor of a pipe that was asked for."""
+    """Return the descriptor of a pipe. The caller knows that the program has it, so that it is not None."""
     assert pipe is not None  # noqa: S101
     return pipe.fileno()
 
 
 def _kill_after_limit(child: Child, limit: float) -> str:
-    """Kill a program that took too long, and its process group; return what to say of it."""
+    """Kill a program that took longer than `limit` seconds, and its process group; return the message to show."""
     os.killpg(child.pid, signal.SIGKILL)  # it leads a process group, so this kills what it started, too
     child.wait()
     return f"no answer within {limit:g} s"

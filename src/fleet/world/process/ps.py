@@ -368,7 +368,7 @@ def _directory_of_process(pid: int) -> str | None:
 
 
 def _has_open(pid: int, wanted: os.stat_result) -> bool:
-    """Return whether a process has a file open."""
+    """Return whether a process has the file open whose status (of `os.stat`) is `wanted`."""
     with contextlib.suppress(OSError):  # it is gone, or another user's
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):

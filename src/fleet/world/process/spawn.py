@@ -83,7 +83,7 @@ def spawn(words: Sequence[str], env: Mapping[str, str], kept: Sequence[int], *, 
 
 
 def _path_of(program: str, env: Mapping[str, str]) -> str | None:
-    """Return the path of a program, searched for as its own environment says; None when it is not there."""
+    """Return the path of a program, searched for in the PATH of its own environment; None when it is not found."""
     if "/" in program:
         return program
     paths = (os.path.join(folder, program) for folder in os.get_exec_path(env))
@@ -91,7 +91,10 @@ def _path_of(program: str, env: Mapping[str, str]) -> str | None:
 
 
 def _streams(out: Pipe, err: Pipe, given: Pipe | None = None) -> list[tuple[object, ...]]:
-    """Return what makes pipes the program's standard streams."""
+    """Return the file actions of posix_spawn that make pipes the program's standard streams.
+
+    Without `given`, its standard input is empty.
+    """
     stdin = (
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0) if given is None else (os.POSIX_SPAWN_DUP2, given[0], 0)
     )
@@ -99,13 +102,19 @@ def _streams(out: Pipe, err: Pipe, given: Pipe | None = None) -> list[tuple[obje
 
 
 def _inherited(kept: Sequence[int], *, spare: int) -> list[tuple[object, ...]]:
-    """Return what lets the program inherit descriptors: duplicates are inherited, so each goes to a spare one and back."""
+    """Return the file actions of posix_spawn that let the program inherit the descriptors `kept`.
+
+    Only duplicates are inherited, so each descriptor is duplicated to the descriptor `spare` and back.
+    """
     to_and_fro = [[(os.POSIX_SPAWN_DUP2, each, spare), (os.POSIX_SPAWN_DUP2, spare, each)] for each in kept]
     return [*(action for both in to_and_fro for action in both), (os.POSIX_SPAWN_CLOSE, spare)]
 
 
 def _closed(kept: Sequence[int]) -> list[tuple[object, ...]]:
-    """Return what closes the descriptors that this process itself has inherited; Python's own are never inherited."""
+    """Return the file actions of posix_spawn that close the inheritable descriptors of this process, except `kept`.
+
+    The three standard streams stay open. Descriptors that Python opened are not inheritable.
+    """
     return [
         (os.POSIX_SPAWN_CLOSE, each)
         for each in map(int, os.listdir(_DESCRIPTORS))

@@ -68,7 +68,10 @@ class HookReport:
 
 
 def agent_after_report(known: LivingAgent, report: HookReport) -> LivingAgent | None:
-    """Return the agent's record as a hook's report changes it; None when the report has nothing worth recording."""
+    """Return the agent's record as a hook's report changes it.
+
+    None when the last record is less than 15 seconds old, and only the heartbeat, tokens or cost would change.
+    """
     changes: dict[str, object] = {}
     if report.state is not None and report.at >= (known.state_at or 0) + report.yields:
         changes.update(_state_changes(known, report))

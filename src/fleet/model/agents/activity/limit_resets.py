@@ -40,9 +40,9 @@ def _month_and_day(words: list[str]) -> tuple[int, int] | None:
 
 
 def _time_words(words: list[str]) -> list[str]:
-    """Return the words with a time and its "am" or "pm" joined: "3:05" and "pm" also as "3:05pm".
+    """Return the words with "am" or "pm" appended to the word before it.
 
-    The word "pm" itself stays in the list.
+    The "am" or "pm" itself stays in the list: "3:05", "pm" becomes "3:05pm", "pm".
     """
     return [f"{word}{after}" if after in {"am", "pm"} else word for word, after in zip(words, [*words[1:], ""])]  # noqa: B905
 

@@ -29,7 +29,7 @@ def fruitless_handoffs(mark: str | None, before: Handoff | None, *, has_work: bo
 def describe_fruitless(count: int, agents: Sequence[str], reason: str, dollars: float) -> str:
     """Return the reason for parking a task after handoffs without progress.
 
-    It names `dollars`, the cost of the task's agents, unless that is 0, because it is not known.
+    `dollars` is the cost of the task's agents, 0 when it is not known; `reason` is that of the last handoff.
     """
     many = "1 handoff" if count == 1 else f"{count} handoffs in a row"
     names = ", ".join(agents)

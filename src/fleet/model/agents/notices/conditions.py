@@ -114,7 +114,7 @@ def need(given: NeedView, *, home: str) -> Condition:
 
 
 def failed_task(row: FailedTaskNews) -> Condition:
-    """Return the condition for a failed task. Its subject has the time of the failure: each failure is another one."""
+    """Return the condition for a failed task. Its subject has the time: each failure of a task is another condition."""
     return _condition(
         subject=f"task {row.project}/{row.slug} failed {row.ended_at}",
         kind="failed",

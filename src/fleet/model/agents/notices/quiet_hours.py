@@ -20,9 +20,9 @@ def parsed(given: object) -> tuple[int, int] | None:
 
 
 def is_quiet(window: str | None, at: int) -> bool:
-    """Return whether a time lies in the quiet hours (`window`, such as 22:00-07:00); False without valid ones.
+    """Return whether a time, in milliseconds, lies in the quiet hours `window`; False when that is None or not valid.
 
-    A window may span midnight. Its end, 07:00 itself, is not quiet.
+    A window such as 22:00-07:00 may span midnight. Its end, 07:00 itself, is not quiet.
     """
     found = parsed(window)
     if found is None:

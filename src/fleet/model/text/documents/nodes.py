@@ -60,6 +60,6 @@ class Node:
         return self.value
 
     def fault(self, why: str, advice: str = "", *, key: str = "") -> Fault:
-        """Return a fault at the position of this value, or of one of its keys."""
+        """Return a fault at the line and column of this value, or of its key `key` if the value has that key."""
         line, column = self.keys.get(key, (self.line, self.column))
         return Fault(line=line, column=column, why=why, advice=advice)

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Table(Kind):
-    """A table with known keys. Exactly one key of `one_of` must be present. An open table may have unknown keys."""
+    """A table with known keys. Exactly one key of `one_of` must be present. An open table may have unknown keys.
+
+    In messages, `what` names the table, `noun` is the word for its keys, and `listing` says which keys there are.
+    """
 
     __slots__ = ("is_open", "keys", "listing", "noun", "one_of", "what")
 

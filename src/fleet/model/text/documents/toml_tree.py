@@ -36,7 +36,11 @@ def _most_nested(text: str) -> int:
 
 
 def _node(value: Any, path: str, line: int, lines: dict[str, int], depth: int = 0) -> Node:  # noqa: ANN401
-    """Return the tree of a value. A value inside an inline table gets the line of that table."""
+    """Return the tree of a value whose dotted name is `path`; raise RecursionError when it is nested too deep.
+
+    `lines` has the line of each dotted name. A value without one, as in an inline table, gets `line`, that of its
+    table.
+    """
     if depth > DEEPEST:
         raise RecursionError
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Answering:
     """Runs commands of clients inside the daemon, each in the thread that answers it.
 
-    For that, it replaces sys.stdout and sys.stderr of the daemon.
+    To collect what a command prints, it replaces sys.stdout and sys.stderr of the daemon.
     """
 
     def __init__(self) -> None:

@@ -84,7 +84,7 @@ class HookingAtHome:
     def _ask(self, by_daemon: Callable[[], T], by_home: Callable[[Hooking], T]) -> T:
         """Return what `by_daemon` returns, or what `by_home` returns in this process when the daemon does not answer.
 
-        `by_home` runs under the key of the unanswered request. After that, no call asks the daemon any more.
+        `by_home` runs under the idempotency key of the unanswered request. Later calls do not ask the daemon again.
         """
         key: str | None = None
         if self._own is None:

@@ -69,8 +69,8 @@ def ask(words: list[str]) -> tuple[dict[str, Any], str | None]:
 def _result(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the command's result from the daemon's answer: `code` (exit code), `out` and `err` (what to print).
 
-    An error by which the daemon refuses the speaker becomes such a result, with the error's text in `err`. {} when the
-    answer has no result: this process runs the command itself then.
+    When the daemon refused the speaker, the result has the error's exit code and text. {} when the answer has no
+    result: this process runs the command itself then.
     """
     error = answer.get("error") or {}
     if error.get("name") in _REFUSALS:
@@ -97,7 +97,7 @@ def is_there() -> bool:
 
 
 class _Address:
-    """A `with` block that gives an address to connect to, also for a socket whose path is too long for an address."""
+    """A `with` block that gives a path to connect to a socket by, also when the socket's own path is too long."""
 
     def __init__(self, path: str) -> None:
         self._path = path

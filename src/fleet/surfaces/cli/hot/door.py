@@ -43,8 +43,9 @@ class HookUnanswered(Exception):
 class Answered:
     """The daemon's answer to a hook.
 
-    `payload` is for the engine, `messages` are the ids of the messages in it or in `text`, `question` is the one to
-    wait for, and `over` means that there is nothing more to wait for.
+    `payload` is the reply for the engine, None for none; `text` wakes an idle agent, "" does not. `messages` are the
+    ids of the messages in the payload or the text. `question` is the id of the question whose answer the hook has to
+    wait for, None for none. `over` means that the hook's wait is over.
     """
 
     __slots__ = ("messages", "over", "payload", "question", "text")
@@ -60,7 +61,7 @@ class Answered:
 class HookingByDoor:
     """Handles the hook events of one agent through the daemon's socket.
 
-    Without `waits`, a daemon that does not answer is not waited for.
+    With `waits`, wait for a daemon that does not answer; without, raise HookUnanswered at once.
     """
 
     def __init__(self, path: str, *, waits: bool = True) -> None:
@@ -90,7 +91,8 @@ class HookingByDoor:
     ) -> Payload | None:
         """Wait for a person's answer to the agent's question.
 
-        Returns the answer in the engine's format; None when nobody answered.
+        Returns the answer in the engine's format; None when nobody answered within the engine's time, or before
+        `is_agent_gone` returned True.
         """
         asked = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "question": question}
         until = self._clock.ticks() + dialect.wait
@@ -122,7 +124,7 @@ class HookingByDoor:
             self._ask("hooks.acknowledge", {"messages": list(idents)})
 
     def _is_gone_soon(self, is_agent_gone: Callable[[], bool]) -> bool:
-        """Wait a second, then return whether the agent is gone."""
+        """Wait a second, then return what the function `is_agent_gone` returns."""
         self._clock.wait(LOOK_AGAIN)
         return is_agent_gone()
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def parse(hot: Hot, words: list[str], *, short: bool) -> Values | None:
-    """Return the options and arguments of a hot command by name; None when click has to parse the words."""
+    """Return the options and arguments of a hot command by name; None when click has to parse the words.
+
+    With `short`, the words name no task: it is read from the environment later.
+    """
     wanted = ([] if short else ["slug"]) + ([hot.argument] if hot.argument else [])
     return read_words(hot.options + COMMON, wanted, words)
 
@@ -37,7 +40,10 @@ def perform(hot: Hot, values: Values, *, short: bool, key: str | None = None) ->
 
 
 def outcome(fleet: Fleet, hot: Hot, values: Values, *, short: bool) -> str:
-    """Call the method of `fleet.tasks` that a hot command stands for, and return what the command prints."""
+    """Call the method of `fleet.tasks` that a hot command stands for, and return what the command prints.
+
+    With `short`, the task is the one in the environment. `values` is changed in place.
+    """
     as_json = values.pop("json", False)
     if short:
         values["slug"] = fleet.task_here(hot.usage)

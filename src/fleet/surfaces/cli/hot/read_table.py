@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Read:
-    """A command that only reads, with the module and the function that run it.
+    """A command that only reads: its name, its help text, its options, and the module and the function that run it.
 
     `argument` is the name of its one argument, '' for none.
     """

@@ -17,9 +17,10 @@ _DIGITS = 19
 
 
 class Option:
-    """An option of a command. A flag takes no value.
+    """An option of a command. An option without `metavar` and `choices` is a flag, which takes no value.
 
-    With `into`, the name of a value, several flags set that value, each to its own name.
+    `into` is the name under which the value is stored; several flags with the same `into` each set it to their own
+    name.
     """
 
     __slots__ = ("choices", "flag", "help", "into", "is_count", "metavar", "name", "names", "required")

@@ -32,8 +32,8 @@ _PROBLEMS = (
 def pick_agent(fleet: Fleet, given: str | None, *, default: str | None = None, ending: bool = False) -> str:
     """Return the id of the agent that was named, or that the person picks from a list of running agents.
 
-    Without a terminal or without running agents, return the agent named by `default`. With `ending`, because the command
-    ends the agent, no agent of the list is preselected.
+    Without a terminal or without running agents, return the agent that `default` names; raise BadInput when that is
+    None. `ending`: the command ends the agent, so no agent of the list is preselected.
     """
     if given:
         return fleet.dispatches.find(given)

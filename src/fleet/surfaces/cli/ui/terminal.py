@@ -36,7 +36,7 @@ def is_interactive() -> bool:
 
 
 def room() -> int:
-    """Return the number of columns to write in; practically unlimited when stdout is not a terminal."""
+    """Return the width of the terminal in columns; 1048576 when stdout is not a terminal, so that nothing is cut."""
     return _terminal_columns() if is_terminal() else 1 << 20
 
 
@@ -70,7 +70,7 @@ def paint(text: str, colour: str) -> str:
 
 
 def state(name: str) -> str:
-    """Return a task's state with its mark, in its colour."""
+    """Return the state `name` of a task with its mark, in its colour."""
     return paint(f"{TASK_MARKS[name]} {name}", TASK_TONES[name])
 
 
@@ -169,7 +169,7 @@ def shortened(text: str, room: int) -> str:
 
 
 def _cut(piece: str, room: int) -> str:
-    """Return as much of a piece as fits, with … where it is cut; empty when the room is negative."""
+    """Return as much of a piece as fits into `room` columns, with … where it is cut; "" when `room` is negative."""
     if room < 0 or width_of(piece) <= room:
         return piece if room >= 0 else ""
     for end, char in enumerate(piece):

@@ -49,7 +49,7 @@ def waiting(what: str) -> Iterator[None]:
 class Notice:
     """The message about one wait of a command. A thread prints it, while the command's own thread waits.
 
-    With `moving`, it is one line on a terminal that is rewritten with the time.
+    With `moving`, the message is one line on a terminal, rewritten again and again with the time passed.
     """
 
     def __init__(self, what: str, *, moving: bool, clock: Callable[[], float] = time.monotonic) -> None:

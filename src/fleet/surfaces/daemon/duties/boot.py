@@ -18,7 +18,7 @@ class ResumeOnBoot(Duty):
     """Duty that resumes the dispatches and jobs that a reboot of the machine interrupted, within the limits.
 
     What exceeds the limits is resumed as other agents end. The duty ends when nothing is left to resume, or when the
-    setting leaves it to a person.
+    setting `resume_on_boot` is false.
     """
 
     name = "resume after a reboot"
@@ -33,7 +33,7 @@ class ResumeOnBoot(Duty):
     def run(self, fleet: Fleet) -> list[str]:
         """Resume the interrupted dispatches that fit the limits now, then mark this duty as run, also after an error.
 
-        Returns a line for the daemon's log about each one that was resumed, or that has to wait since this round.
+        Returns a line for the daemon's log about each one that was resumed, or that began to wait in this round.
         """
         try:
             return self._resume(fleet)
@@ -43,8 +43,8 @@ class ResumeOnBoot(Duty):
     def _resume(self, fleet: Fleet) -> list[str]:
         """Resume what a reboot interrupted.
 
-        Returns a line for the daemon's log about each dispatch or job that was resumed, or that has to wait since this
-        round. Raises DutyOver when all is done, or when the setting leaves it to a person.
+        Returns a line for the daemon's log about each dispatch or job that was resumed, or that began to wait in this
+        round. Raises DutyOver when nothing is left to resume, or when the setting `resume_on_boot` is false.
         """
         if not fleet.settings.read()["resume_on_boot"].value:
             raise DutyOver("resume_on_boot is false; `fleet resume --all` resumes what a reboot interrupted")

@@ -52,9 +52,9 @@ class Coordinators(Duty):
         return lines
 
     def _seconds_to_next(self, fleet: Fleet) -> float:
-        """Return the seconds until the next round. While a seat is not taken yet, they are few at first, then more.
+        """Return the seconds until the next round: 60 when every seat is held; else 1, doubled each round, at most 60.
 
-        The daemon that held the seat may be about to exit, or another process may hold the gate for a moment.
+        A seat may be free again soon: its old daemon is about to exit, or another process holds the gate for a moment.
         """
         self._rounds_unheld = self._rounds_unheld + 1 if fleet.coord.unheld() else 0
         return wait_after_failures(self._rounds_unheld) if self._rounds_unheld else _EVERY

@@ -54,9 +54,10 @@ class Deaths(Duty):
             self._exits.end()
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Settle every agent that has died, and watch those alive.
+        """Settle every agent that has died, and watch the living ones, to be told when they exit.
 
-        Returns a line for the daemon's log about each agent that was settled, or whose first try failed.
+        Returns a line for the daemon's log about each agent that was settled, or that could not be settled at the first
+        try.
         """
         dead, alive, others, awaited = fleet.sessions.deaths()
         self._later = {ident: later for ident, later in self._later.items() if ident in dead}
@@ -69,8 +70,8 @@ class Deaths(Duty):
     def _seconds_to_next(self, fleet: Fleet, alive: list[Identity], others: int) -> float | None:
         """Watch the processes `alive`, and return the seconds until the next check; None without agents.
 
-        It is a short time while an agent waits for another try, or while the kernel does not report the exit of every
-        agent. `others` is the number of agents that are not dead, also of those whose process is unknown.
+        That is 1 second while an agent waits for another try, or while the kernel does not report the exit of every
+        agent; else 30. `others` is the number of agents that are not dead, also of those whose process is unknown.
         """
         are_told = self._exits is not None and self._exits.watch(fleet.world.processes, alive)
         if self._later or (others and not (are_told and len(alive) == others)):

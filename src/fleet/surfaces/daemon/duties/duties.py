@@ -35,7 +35,7 @@ class NewestOperation(Duty):
         self._changed = changed
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Tell the duties that wait for changes the number of the newest operation. Returns no lines for the log."""
+        """Wake the duties that wait for changes if there is a new operation. Returns []: no lines for the log."""
         self._changed(fleet.operations.newest())
         return []
 

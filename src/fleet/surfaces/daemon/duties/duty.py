@@ -30,15 +30,16 @@ class DutyOver(Exception):
 class NotNow(Exception):
     """Raised by a duty that cannot run at this moment, for example because another process does the same.
 
-    It is tried again soon.
+    The duty is tried again soon, and this does not count as a failure.
     """
 
 
 class Duty:
     """One thing that the daemon does regularly, in rounds.
 
-    `every` and `apart` are as in Schedule; `delay` is in seconds before the first round. `on_change`: operations wake it.
-    `keeps_open`: the home stays open between rounds.
+    `every`: seconds between rounds without news; None: only news begins a round. `apart`: least seconds between two
+    rounds. `delay`: seconds before the first round. `on_change`: each new operation is news. `keeps_open`: the home
+    stays open between rounds.
     """
 
     name = ""
@@ -94,14 +95,17 @@ class Rounds:
         self._thread.start()
 
     def wake(self) -> None:
-        """Begin a round as soon as the schedule allows, because there is news. Does not block."""
+        """Let the next round begin as soon as the schedule allows, because there is news. Returns at once."""
         with self._news:
             if not self._schedule.has_news:
                 self._schedule.has_news = True
                 self._news.notify()
 
     def wake_at_once(self) -> None:
-        """Begin a round at once, because there is news that cannot wait; after a failure, when its wait is over."""
+        """Let the next round begin at once, because there is news that cannot wait.
+
+        After a failed round, the wait until the next try still applies.
+        """
         with self._news:
             self._schedule.is_urgent = True
             self._news.notify()

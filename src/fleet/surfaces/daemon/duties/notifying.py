@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Notifying(Duty):
     """Duty that sends due notices.
 
-    A committed operation begins a round. What only an agent's screen shows is noticed when the interval is over.
+    A committed operation begins a round. What only an agent's screen shows is noticed within 30 seconds.
     """
 
     name = "notify"

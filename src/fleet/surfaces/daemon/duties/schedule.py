@@ -18,9 +18,9 @@ def wait_after_failures(failures: int) -> float:
 class Schedule:
     """When a duty last ran, when its next round begins, and how often it failed.
 
-    Times are seconds of a monotonic clock. `every` is the time between rounds without news; None: only news begins a round.
-    `apart` is the least time between two rounds. `is_urgent` news does not wait for that. The first round begins at
-    `begins`.
+    Times are seconds of a monotonic clock. `every` is the time between rounds without news; None: only news begins a
+    round. `apart` is the least time between two rounds; urgent news (`is_urgent`) begins a round without waiting for
+    it. The first round begins at `begins`.
     """
 
     every: float | None
@@ -56,10 +56,10 @@ class Schedule:
     def succeed(self, now: float, every: float | None) -> None:
         """Record that a round has succeeded, and that the next one begins `every` seconds later, even without news.
 
-        With None, only news begins it. `now` is the monotonic clock.
+        When `every` is None, only news begins the next round. `now` is the time of the monotonic clock.
         """
         self.ended, self.failures, self.every = now, 0, every
 
     def fail(self, now: float) -> None:
-        """Record that a round has failed, so that the next one waits longer; `now` is the monotonic clock."""
+        """Record that a round has failed at `now` of the monotonic clock, so that the next one waits longer."""
         self.ended, self.failures = now, self.failures + 1

@@ -129,9 +129,9 @@ class Changes:
         self._household.leave()
 
     def _try_to_look(self) -> None:
-        """Look for operations. Log an error once, and once that it is over: the store may be away for hours.
+        """Look for new operations; call `lost` when the database was replaced: the server then ends the daemon.
 
-        A database that was replaced is reported to the server, which ends the daemon.
+        Log only the first of several errors in a row, and then the recovery: the store may be away for hours.
         """
         self._has_looked.clear()
         try:

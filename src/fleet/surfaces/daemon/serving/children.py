@@ -85,7 +85,7 @@ class Children:
     def _answer_of(self, request: Request) -> Json:
         """Start the child for a request and return its answer.
 
-        Interrupt the child when the client has gone meanwhile.
+        Interrupt the child if the client has gone away while the child was started.
         """
         world, asker = self._household.world(), request.surroundings
         env = {**asker.environ, "FLEET_HOME": self._household.home, DIRECT: "1"}
@@ -106,7 +106,7 @@ class Children:
     def _listen(self, child: Popen[bytes], request: Request) -> Json:
         """Send the request to the child, pass its progress on to the client, and return its answer.
 
-        Raise FleetError, with the end of its error output, when it ends without an answer.
+        Raise FleetError, with the end of the child's error output, when the child ends without an answer.
         """
         asked = {"id": request.id, "method": request.method, "args": request.args, "key": request.key,
                  "caller": {"as": request.actor, "dispatch": request.dispatch}, "pid": request.connection.pid}  # fmt: skip
@@ -145,9 +145,9 @@ class LastWords:
         self._thread.start()
 
     def text(self) -> str:
-        """Return the last part of the error output.
+        """Return the last part of the ended child's error output.
 
-        Wait at most a second: a process that the child left may keep the pipe open.
+        Wait at most a second for the end of the output: a process that the child left may keep the pipe open.
         """
         self._thread.join(_PATIENCE)
         return self._end.decode("utf-8", "replace").strip()

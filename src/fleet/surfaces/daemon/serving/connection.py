@@ -95,7 +95,7 @@ class Connection:
     def send(self, document: Json) -> bool:
         """Send a line at once, as far as the client takes it.
 
-        Returns False when the loop has to send the rest, or to close.
+        Returns False when the loop has to send the rest, or to close the connection.
         """
         line = _line(document)
         with self._lock:
@@ -151,7 +151,7 @@ class Connection:
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the client has begun a line without ending it, or has not read all that was sent."""
+        """Whether the client has begun a line without ending it, or has not read everything that waits for it."""
         return bool(self._outgoing) or (bool(self._incoming) and self.has_room)
 
     def is_stuck(self, now: float) -> bool:

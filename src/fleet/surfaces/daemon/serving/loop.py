@@ -40,7 +40,7 @@ class Loop:
     """The event loop over all connections of the daemon.
 
     It calls `greet` for a new connection, `take` for each line that arrives, `gone` for a connection that was closed,
-    and `work` when all requests that have come are taken.
+    and `work` when all requests that have come are taken. `listeners` maps each listener to whether it is for agents.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Loop:
             self._accept(sock, is_for_agents=is_for_agents)
 
     def _refuse_one(self, listening: socket.socket) -> None:
-        """Accept one waiting client and close it. For that the spare descriptor is given up, because no other one is free.
+        """Accept one waiting client and close it at once, with the spare file descriptor, because no other one is free.
 
         Otherwise the selector would report that client again and again.
         """
@@ -228,7 +228,7 @@ class Loop:
         self._send(connection)
 
     def _is_full(self, *, is_for_agents: bool) -> bool:
-        """Whether no further client may connect at a socket. Log it once until there is room again."""
+        """Whether no further client may connect at the socket for agents or the other one. Log once that it is full."""
         where = "the agents' socket" if is_for_agents else "the socket"
         if len(self.connections) < MOST_CLIENTS and not (is_for_agents and self._agents >= self._most_agents):
             self._lasting.pop(where, None)
@@ -270,7 +270,8 @@ class Loop:
     def _bound_agents(self) -> None:
         """Close connections of the agents' socket until the daemon holds no more than MOST_HELD bytes for them.
 
-        The one that has neither begun nor completed a line nor read anything for the longest time goes first.
+        The connection that has neither begun nor completed a line nor read anything for the longest time is closed
+        first.
         """
         holding = [each for each in self.connections if each.is_for_agents and each.held > _FEW]
         held = sum(each.held for each in holding)
@@ -282,7 +283,7 @@ class Loop:
             self._close(each)
 
     def _watch(self, connection: Connection, events: int) -> None:
-        """Let the selector wait for these events of a connection; 0 stops waiting, while its requests are at work."""
+        """Let the selector wait for these events of a connection; with 0, it waits for none of them any more."""
         before, connection.events = connection.events, events
         if before == events:
             return
@@ -323,7 +324,7 @@ class Loop:
 
     # now and then -----------------------------------------------------------------------------------------------------
     def _look_after(self) -> None:
-        """Once a second, close stuck connections, and listen again where a socket file was removed."""
+        """At most once a second, close stuck connections, and listen again where a socket file was removed."""
         now = monotonic()
         if now - self._looked_at < _LOOK:
             return
@@ -340,7 +341,7 @@ class Loop:
     def _listen_again(self, listener: Listener) -> None:
         """Create a socket file again that somebody has removed.
 
-        Leave a foreign file at its path alone, and log that.
+        When that fails, for example because a foreign file is at its path, log the reason.
         """
         old = listener.socket
         try:

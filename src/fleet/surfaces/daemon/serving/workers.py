@@ -14,7 +14,7 @@ MOST = 16
 
 
 class Workers:
-    """A pool of threads that call functions. When one raises, that is logged, and its thread goes on.
+    """A pool of at most `most` threads that call functions. The error that a function raises is only logged.
 
     Each thread calls `leave` at its end.
     """
@@ -29,7 +29,7 @@ class Workers:
         self._lock = Lock()
 
     def submit(self, act: Callable[[], None]) -> None:
-        """Call `act` in a thread of the pool; start another thread when none is free."""
+        """Queue `act` for a thread of the pool. When no thread is free, start another one, up to the limit."""
         with self._lock:
             if self._idle <= self._queue.qsize() and len(self._threads) < self._most:
                 thread = Thread(target=self._run, name=f"worker-{len(self._threads)}", daemon=True)

@@ -258,13 +258,13 @@ def _stop_coordinator(board: Board, row: RowView) -> None:
 
 
 def _row(board: Board) -> RowView:
-    """Return the selected row. The act that calls it applies only when there is one."""
+    """Return the selected row. Only acts that apply to a selected row may call this."""
     assert board.row is not None  # noqa: S101 - the act applies only then
     return board.row
 
 
 def _who(row: RowView) -> str:
-    """Return the name of a row's agent for people: its id, kind and task, or its project's coordinator."""
+    """Return words for the agent of a row: its id, kind and task; for a coordinator, its id and project."""
     place = f"{row.project}/{row.slug}" if row.slug else f"the coordinator of {row.project}"
     return f"{row.agent}, {row.dispatch_kind} of {place}" if row.slug else f"{row.agent}, {place}"
 

@@ -35,11 +35,11 @@ class Choosing:
 
     @property
     def most(self) -> int:
-        """How many numbered answers the current part offers; 0 when there is none."""
+        """How many answers of the current part can be chosen by number, at most 9; 0 when no part is open."""
         return min(len(self.choice.options), _MOST) if self.choice is not None else 0
 
     def choose(self, digit: str) -> None:
-        """Take the answer with this number. Where several may be chosen, only mark it, or remove its mark."""
+        """Take the answer with the number `digit`. Where several may be chosen, only mark it, or remove its mark."""
         choice, question = self.choice, self._board.question
         if choice is None or question is None:
             return
@@ -51,7 +51,7 @@ class Choosing:
             self._answer(question, digit)
 
     def send_marked(self) -> bool:
-        """Take all marked answers. Returns False when none is marked."""
+        """Take all marked answers as the answer to the current part. Returns False when none is marked."""
         question = self._board.question
         if not self.marked or question is None:
             return False

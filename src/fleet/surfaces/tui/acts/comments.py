@@ -106,7 +106,7 @@ class Commenting:
             self._board.redraw_tab()
 
     def leave_unless(self, row: str) -> None:
-        """Remove the cursor unless the row with this key is the one it was opened for."""
+        """Remove the cursor, unless `row` is the key of the row whose diff it is in."""
         if row != self._row:
             self.leave()
 
@@ -128,7 +128,7 @@ class Commenting:
     def _go(self, number: int, direction: int) -> None:
         """Put the cursor on the nearest line that can be commented on: line `number`, or the next one in `direction`.
 
-        `direction` is 1 for down, -1 for up. At the end of the diff, take the last such line.
+        `direction` is 1 for down, -1 for up. When none follows there, take the last such line, or going up the first.
         """
         places = [place for place, spot in enumerate(self._spots) if spot is not None]
         beyond = [place for place in places if (place >= number if direction > 0 else place <= number)]
@@ -139,7 +139,7 @@ class Commenting:
     def _write(self, spot: Spot | None) -> None:
         """Ask the person for a comment on a line of the diff, and keep it. An empty text removes the comment.
 
-        `spot` None: the cursor is on no line of the work.
+        Do nothing when `spot` is None: no comment is possible on the line under the cursor.
         """
         row = self._board.row
         if spot is None or row is None:

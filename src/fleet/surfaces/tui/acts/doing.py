@@ -26,7 +26,7 @@ def always(_board: Board) -> bool:
 
 
 def in_project(board: Board) -> bool:
-    """Whether a project, or anything in one, is selected."""
+    """Whether there is a project to act in: that of the selected line, or the first one when no line is selected."""
     return board.project is not None
 
 

@@ -29,7 +29,10 @@ _ALWAYS = ("help", "quit")
 
 
 def key_bar(board: Board, width: int) -> Text:
-    """Return the line of keys that apply to the selected row, as many as fit into `width`."""
+    """Return the line of keys that apply now, as many as fit into `width` columns.
+
+    They are those of commenting or filtering while the person does that, else those for the selected row.
+    """
     if board.commenting.is_on:
         keys = board.commenting.keys
         return key_line(keys[:-1], board.look, width, always=keys[-1:])

@@ -216,12 +216,12 @@ def _sweep(board: Board) -> None:
 
 
 def _swept_line(each: Swept) -> str:
-    """Return one finding of a dry run, with what is done about it when the person agrees."""
+    """Return the line for one finding of a sweep that only looked, with what a real sweep would do about it."""
     return f"{each.what}: {each.why} ({each.proof}) → {each.action.removeprefix('would ')}"
 
 
 def _row(board: Board) -> RowView:
-    """Return the selected row. The act that calls it applies only when there is one."""
+    """Return the selected row. Only acts that apply to a selected row may call this."""
     assert board.row is not None  # noqa: S101 - the act applies only then
     return board.row
 

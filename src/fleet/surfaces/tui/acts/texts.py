@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Enclosed:
     """The comments on a task's diff that are sent together with a text.
 
-    `drafts` are all comments that were not sent, by task; `place` is the task. `in_words` turns comments into text.
+    `drafts` are all comments that were not sent, by (project, slug); `place` is the (project, slug) of this task.
+    `in_words` turns comments into text.
     """
 
     def __init__(
@@ -32,11 +33,11 @@ class Enclosed:
 
     @property
     def comments(self) -> Comments:
-        """A copy of the comments that there are now."""
+        """A copy of the comments on the task's diff that were not sent yet."""
         return dict(self._drafts.get(self._place, {}))
 
     def lines(self, *, lacking_in: Comments | None = None) -> str:
-        """Return the comments as lines of text, '' for none; only those that `lacking_in` does not have in the same words."""
+        """Return the comments as lines of text, "" for none. Leave out those that `lacking_in` has unchanged."""
         sent = lacking_in or {}
         words = self._in_words({spot: text for spot, text in self.comments.items() if sent.get(spot) != text})
         return f"{words}\n" if words else ""
@@ -82,16 +83,16 @@ class Texts:
     ) -> None:
         """Show a dialog, and run `act` with its text, after earlier acts of the same `name`; then call `done` with the result.
 
-        `says` tells the person what is done. When the act fails, the dialog opens again with the text: at once if the
-        person is still on the same page, else when it is asked for the next time. The `enclosed` comments are in the text,
-        and are dropped when it was sent.
+        `says` tells the person what is done. When `act` fails, the dialog opens again with the text: at once if the
+        person is still on the same page, else the next time that `ask` is called for this `name`. The text contains the
+        `enclosed` comments; once it is sent, they no longer count as unsent.
         """
         board, place = self._board, self._place
         again = next(iter(self._kept.get(name, [])), None)
         comments = enclosed.comments if enclosed else {}
 
         def answered(text: str | None) -> None:
-            """Run the act with this text. When the person left the dialog, show another kept text the next time."""
+            """Run the act with this text. When it is None (the person left), show another kept text the next time."""
             if again is not None:
                 self._put_back(name, again, is_sent=text is not None)
             if text is not None:
@@ -117,20 +118,19 @@ class Texts:
         board.ask(dialog.anew(_given(again, enclosed)), answered)
 
     def _put_back(self, name: str, text: Kept, *, is_sent: bool) -> None:
-        """Remove a kept text that was sent.
+        """Take a kept text that was shown out of the texts of the act `name`.
 
-        Put one that was shown but not sent behind the others, so that the next one is shown.
+        Unless it `is_sent`, put it back as the last of them, so that another one is shown the next time.
         """
         self._kept[name].remove(text)
         if not is_sent:
             self._kept[name].append(text)
 
     def _keep(self, name: str, text: Kept, *, next_one: bool) -> str:
-        """Keep a text, unless it is empty, to be shown by the act `name`; with `next_one` before the others.
+        """Keep a text, unless it is empty, to be shown by the act `name`; with `next_one` before its other texts.
 
-        Return the line that tells the person how to see it again, "" for an empty text.
-
-        When its agent or question is gone, no key shows it any more; leaving the TUI does.
+        Returns the line that tells the person how to see the text again, "" for an empty text. When the agent or
+        question of the act is gone, no key shows the text any more, but it is shown when the person leaves the TUI.
         """
         if not text.text:
             return ""

@@ -79,7 +79,7 @@ class Ask(ModalScreen[str | None]):
             draw_soon(self, self._fit)
 
     def _fit(self) -> None:
-        """Give the lines the room that they take when wrapped, and name the keys that scroll when that is too much."""
+        """Give the lines the height that they need when wrapped; if it does not fit, name the keys that scroll them."""
         view, hint = self.query_one(LineView), self.query_one(".hint", Static)
         texts = sum(each.size.height + each.styles.margin.height for each in self.query(Static))
         most = max(int(self.size.height * _SHARE) - _FRAME - texts, _FEWEST)

@@ -52,8 +52,8 @@ class Words(TextArea):
 class Write(ModalScreen[str | None]):
     """The dialog that asks for text. Returns the text; None when the person leaves.
 
-    `text` explains what is asked for, `given` is the text in the field at first, `hint` is shown in the empty field.
-    `sends` is what the key Enter does. Without `optional`, an empty text is not taken.
+    `text` explains what is asked for, `given` is the text in the field at first, `hint` is shown below the field.
+    `sends` is the word for what the key Enter does. Without `optional`, the dialog does not close with an empty text.
     """
 
     def __init__(

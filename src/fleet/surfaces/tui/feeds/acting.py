@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Acts:
-    """Runs acts in the background. Acts of one name never run at the same time.
+    """Runs acts in the background. Two acts with the same name never run at the same time.
 
-    `running` has what the person is told of each, by name.
+    `running` maps the name of each running act to what the person is told of it.
     """
 
     def __init__(self, home: str, *, actor: str | None, post: Callable[[Callable[[], None]], None]) -> None:
@@ -52,8 +52,8 @@ class Acts:
     ) -> bool:
         """Run `act` in a thread; then, in the thread of the screen, call `done` with its result or `failed` with the reason.
 
-        `says` tells the person what is done. When an act of this `name` runs already, return False; with `queue`, run this
-        one after it. Otherwise return True.
+        `says` tells the person what is done. When an act of the same `name` runs already: with `queue`, run this one
+        after it; without `queue`, do not run this one, and return False. Returns True in all other cases.
         """
         if name in self.running and not queue:
             return False
@@ -79,7 +79,7 @@ class Acts:
         return True
 
     def _end(self, name: str, then: Callable[[], None]) -> None:
-        """Remove the act from the running ones, start the next one of this name, then call `then`."""
+        """Remove an act from the running ones, start the next act that waits for its name, then call `then`."""
         self.running.pop(name, None)
         following = next((each for each in self._waiting if each[0] == name), None)
         if following is not None:

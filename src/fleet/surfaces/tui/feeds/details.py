@@ -33,7 +33,7 @@ class Wish(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The fetched lines of a tab, or why there are none; and the open question of the row."""
+    """The fetched lines of a tab, or why there are none; and the open question of the row, None when it has none."""
 
     wish: Wish
     lines: list[Text]
@@ -41,7 +41,7 @@ class Shown(NamedTuple):
 
 
 class Details(threading.Thread):
-    """The thread that fetches what the newest wish names, again and again while it stays the same."""
+    """The thread that fetches what the newest wish names, again and again until another wish comes."""
 
     def __init__(
         self,
@@ -100,7 +100,10 @@ class Details(threading.Thread):
             self._new.wait(_AGAIN[wish.tab])
 
     def _question_of(self, fleet: Fleet, row: RowView) -> Question | None:
-        """Return the open question of a row, with the command or change it asks about. It is fetched only once."""
+        """Return a row's open question, with the command or change that it asks about; None when the row has none.
+
+        The question that was fetched last is not fetched again.
+        """
         if row.question is None:
             return None
         if self._question[0] != row.question or self._question[1] is None:
@@ -108,9 +111,9 @@ class Details(threading.Thread):
         return self._question[1]
 
     def _count_changes(self, fleet: Fleet, wish: Wish) -> None:
-        """Count the changed lines of the visible rows' branches, the selected row first.
+        """Count and report the changed lines of the branches of the visible rows, the selected row first.
 
-        Stop when there is a new wish.
+        A branch without a new commit is not counted again. Stop when there is a new wish.
         """
         places = {name: project.path for name, project in fleet.request.projects().items()}
         for row in (wish.row, *wish.visible):

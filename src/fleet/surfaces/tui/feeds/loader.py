@@ -24,7 +24,7 @@ _TRY_AGAIN = 1.0
 class Loader(threading.Thread):
     """The thread that takes a snapshot after each change and every few seconds.
 
-    It calls `loaded` with each, or `lost` with the reason why there is none.
+    It calls `loaded` with each snapshot, and `lost` with the reason when no snapshot can be taken.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Loader(threading.Thread):
 
 
 def describe(error: BaseException) -> str:
-    """Return an error for people, with the hint what to do about it if it is an error of fleet."""
+    """Return an error as a text for people. An error of fleet's own includes the hint what to do about it."""
     if isinstance(error, errors.FleetError):
         return error.spoken
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -45,7 +45,10 @@ class Tabs:
 
     # live -------------------------------------------------------------------------------------------------------------
     def _live(self, fleet: Fleet, row: RowView) -> list[Text]:
-        """Return the screen of the row's agent, or its kept output; for a row without an agent, what it is about."""
+        """Return the screen of the row's agent; when none works, the kept output of the last one.
+
+        For a job, an obstacle, something that was not released, and a row that never had an agent: lines about the row.
+        """
         ident = row.agent or row.attempt
         if row.kind in {"kept", "obstacle"}:
             return self._about(row)
@@ -60,7 +63,7 @@ class Tabs:
         return lines
 
     def _about(self, row: RowView) -> list[Text]:
-        """Return the lines about a row that shows an obstacle, or something that is not released."""
+        """Return the lines about a row that stands for an obstacle, or for something that was not released."""
         words = {"kept": "s shows what a sweep would release, and why not.", "obstacle": ""}
         return [Text(row.text), Text(""), self._quiet(words.get(row.kind, ""))]
 
@@ -195,7 +198,7 @@ class Tabs:
         return lines
 
     def _part(self, title: str, lines: list[str]) -> list[Text]:
-        """Return a titled section of lines; [] when it has none."""
+        """Return a section: an empty line, the title, and `lines` indented; [] when `lines` is empty."""
         return [Text(""), Text(title, style="bold"), *(Text(f"  {line}") for line in lines)] if lines else []
 
 

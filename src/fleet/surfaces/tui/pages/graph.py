@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class GraphPage(LivePage):
-    """The page that draws the tasks of a project as a tree, each below the task it waits for."""
+    """The page that draws the tasks of a project as a tree, each below the task it waits for.
+
+    `rows` returns the rows of the board by key; a task that has a row there is drawn in the same way.
+    """
 
     def __init__(self, project: str, look: Look, home: str, *, rows: Callable[[], dict[str, RowView]]) -> None:
         super().__init__(f"Graph of {project}", look, home)

@@ -42,7 +42,7 @@ class Page(Screen[None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Call `begin` once the size of the page is known.
 
-        Pages override `begin`: Textual calls the `on_mount` of every class.
+        Pages override `begin` instead of this method: Textual calls the `on_mount` of a class and of each of its bases.
         """
         self.draw_soon(self.begin)
 
@@ -59,7 +59,7 @@ class Page(Screen[None], inherit_bindings=False):
         draw_soon(self, draw)
 
     def show(self, lines: list[Text]) -> None:
-        """Show these lines, scrolled to where the page is. Do nothing when the page is closed already."""
+        """Show these lines, and stay where the page is scrolled to. Do nothing when the page is closed already."""
         if is_open(self):
             self.view.show(lines, keep=True)
 
@@ -73,13 +73,13 @@ class Page(Screen[None], inherit_bindings=False):
         return []
 
     def on_key(self, event: events.Key) -> None:
-        """Pass a key to `press`. Pages override `press`: Textual calls the `on_key` of every class."""
+        """Pass a key to `press`, which pages override instead of this method."""
         event.stop()
         if is_open(self):
             self.press(event.key)
 
     def press(self, key: str) -> None:
-        """Scroll, or close the page, by the name of a key."""
+        """Scroll or close the page, as the key with this name says; ignore other keys."""
         step = max(self.view.size.height - 2, 1)
         by = {"j": 1, "down": 1, "k": -1, "up": -1, "space": step, "pagedown": step, "pageup": -step, "b": -step}
         if key in _CLOSES:

@@ -155,7 +155,10 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         return head
 
     def _description(self, work: Work) -> Text:
-        """Return the first lines of the task's description, each on a line of its own, and how many there are more."""
+        """Return the first three lines of the task's description, each cut to the width, and how many more there are.
+
+        Return an empty text when the description only repeats the title.
+        """
         text = Text()
         lines = [] if work.description.strip() == work.title else work.description.strip().splitlines()
         for line in lines[:_DESCRIPTION]:
@@ -168,7 +171,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         return text
 
     def _draw(self, cursor: int) -> None:
-        """Draw the diff, whole or only what is new, with the cursor on this line."""
+        """Draw the diff, whole or only what is new since the last verdict, with the cursor on this line (from 0)."""
         if self.work is None:
             return
         since = self.work.since
@@ -253,7 +256,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         }
 
     def _move(self, by: int) -> None:
-        """Move the cursor in the diff by this many lines."""
+        """Move the cursor in the diff down by this many lines (up, when negative)."""
         self.view.select((self.view.cursor or 0) + by)
         self._draw_files()
 
@@ -267,7 +270,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._draw_files()
 
     def _split(self) -> None:
-        """Switch between one column and side by side."""
+        """Show the diff side by side if it is in one column, else in one column."""
         self._is_split = not self._is_split
         self._draw(min(self.view.cursor or 0, len(self._lines)))
 
@@ -303,7 +306,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
     @property
     def _enclosed(self) -> Enclosed:
-        """The comments, as lines `FILE:LINE text` in the order of the files."""
+        """The comments that are to be sent with a text, as lines `FILE:LINE text`, sorted by file and line."""
         files = parse_diff(self.work.diff) if self.work else []
         place = (self._project, self._slug)
         return Enclosed(self._board.drafts, place, lambda comments: comments_as_text(files, comments))
@@ -334,7 +337,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         )
 
     def _judge_accept(self) -> None:
-        """Accept the shown commit in the background, and drop the comments that have been written until now."""
+        """Accept the shown commit in the background; once it is accepted, drop the comments that exist now."""
         commit = self.work.commit if self.work else None
         enclosed, dropped = self._enclosed, dict(self.comments)
 

@@ -24,7 +24,10 @@ _NUMBER = 5
 
 
 class Spot(NamedTuple):
-    """The line of a diff that a comment is about: its file, and its number in the old or in the new file."""
+    """The line of a diff that a comment is about.
+
+    `line` is its number in the new file; of a removed line (`is_removed`), the number in the old file.
+    """
 
     path: str
     line: int
@@ -39,8 +42,8 @@ class Spot(NamedTuple):
 class ReviewLine(NamedTuple):
     """One line of the review page.
 
-    `file` is the index of its file, `place` its index in that file's diff. `spot` is what a comment on it is about, None
-    when it cannot be commented on.
+    `file` is the index of the file that the line belongs to, `place` the index of the line in that file's diff. `spot`
+    is what a comment on the line is about, None when no comment is possible.
     """
 
     text: Text
@@ -68,7 +71,7 @@ def review_lines(files: list[FileDiff], comments: Comments, look: Look, *, width
 
 
 def spot_of(file: FileDiff, place: int) -> Spot | None:
-    """Return the spot that a comment on line `place` of a file's diff is about; None for headers."""
+    """Return the spot that a comment on line `place` (from 0) of a file's diff is about; None for a header line."""
     line = file.lines[place]
     if line.new is not None:
         return Spot(file.path, line.new, is_removed=False)
@@ -97,7 +100,7 @@ def _comment_line(files: list[FileDiff], spot: Spot, text: str) -> str:
 def _unified_rows(file: FileDiff, look: Look) -> Iterator[tuple[int, Text]]:
     """Yield the lines of a file's diff in one column, with both line numbers, each as (index in the diff, text).
 
-    git's header lines are left out.
+    git's lines `diff`, `index`, `---` and `+++` are left out.
     """
     for place, line in enumerate(file.lines):
         if line.kind == "head":
@@ -133,9 +136,9 @@ def _split_rows(file: FileDiff, look: Look, width: int) -> Iterator[tuple[int, T
 
 
 def _half(line: DiffLine | None, width: int, look: Look, number: int | None) -> Text:
-    """Return one side of a side-by-side line, padded to `width`; blanks when the side has no line (None).
+    """Return one side of a side-by-side line, cut or padded to `width` columns; blanks when `line` is None.
 
-    `number` is its line number.
+    `number` is the number of the line in its file, None for none.
     """
     if line is None:
         return Text(" " * width)

@@ -73,9 +73,9 @@ def _lines_of(facts: list[str], width: int) -> list[str]:
 def question_of(
     row: RowView | None, question: Question | None, look: Look, key_of: Callable[[str], str], choosing: Choosing
 ) -> Text | None:
-    """Return the open question of a row as text; None when it has none.
+    """Return the open question of a row as text; None when the row has no open question.
 
-    `question` is None until it has been fetched; then the text is what the row itself says about it.
+    While `question` is None, because it has not been fetched yet, the text is what the row itself says about it.
     """
     if question is not None:
         return _question_text(question, look, key_of, choosing)
@@ -109,9 +109,9 @@ def _question_text(question: Question, look: Look, key_of: Callable[[str], str],
 
 
 def _add_choice(text: Text, question: Question, place: int, look: Look, choosing: Choosing) -> None:
-    """Append part `place` of a question to `text`: its words, then its numbered options.
+    """Append part `place` (from 0) of a question to `text`: its words, then its numbered options.
 
-    Of several parts, the current one is marked.
+    When the question has several parts, mark the answered ones and the current one.
     """
     choice, here = question.choices[place], len(choosing.answers)
     several = len(question.choices) > 1

@@ -36,7 +36,8 @@ class LineView(DrawnView):
     def show(self, lines: Sequence[Text], *, wrap: bool = False, at_end: bool = False, keep: bool = False) -> None:
         """Show these lines, scrolled to the top. With `wrap`, wrap long lines to the width.
 
-        With `keep`, the view stays scrolled where it is; with `at_end`, it scrolls to the last line.
+        5000 and more lines are never wrapped. With `keep`, the view stays scrolled where it is; with `at_end`, it
+        scrolls to the last line.
         """
         if (self._given, self._is_wrapped) != (lines, wrap):
             self._given, self._is_wrapped = list(lines), wrap
@@ -74,7 +75,7 @@ class LineView(DrawnView):
             self.refresh()
 
     def select(self, number: int) -> None:
-        """Put the cursor on a line, and scroll so that the line is visible."""
+        """Put the cursor on line `number` (from 0), or the nearest existing one, and scroll so that it is visible."""
         before, self.cursor = self.cursor, max(0, min(number, len(self._lines) - 1))
         top, height = self.scroll_offset.y, self.scrollable_content_region.height
         if self.cursor < top + 2:

@@ -46,7 +46,10 @@ class Heading:
 
     @property
     def is_foldable(self) -> bool:
-        """Whether the heading can be folded, so that the cursor stops on it: its group is quiet (see QUIET), or is folded."""
+        """Whether the cursor can stop on the heading, to fold or unfold its group.
+
+        So it is for groups in which nobody has to do anything, and for each group that is folded.
+        """
         return self.folded or self.text in QUIET
 
 
@@ -86,7 +89,10 @@ class RowList(DrawnView):
         self._arrange()
 
     def filter(self, words: str) -> None:
-        """Show only the rows that contain all these words. Select the first of them, unless one is selected already."""
+        """Show only the rows that contain all these words; "" shows all rows.
+
+        Select the first of them, unless the selected row is one of them.
+        """
         self._words = tuple(words.casefold().split())
         if self._words and (self.selected is None or not _is_thing(self.selected)):
             self._key = ""
@@ -181,7 +187,7 @@ class RowList(DrawnView):
         return isinstance(here, Heading) or (here is not None and here.kind == "project")
 
     def move(self, by: int) -> None:
-        """Move the cursor by this many lines."""
+        """Move the cursor down by this many lines (up, when negative)."""
         self.go(self._cursor + by, 1 if by > 0 else -1)
 
     def go(self, number: int, direction: int = 1) -> None:
@@ -212,11 +218,11 @@ class RowList(DrawnView):
         return False
 
     def next_wanted(self) -> bool:
-        """Put the cursor on the next row that waits for a person; unfold it if needed, and drop the filter.
+        """Put the cursor on the next row that waits for a person; unfold its group or drop the filter if they hide it.
 
         A row that waits more urgently than the selected one comes first, if it was not selected since it began to wait.
 
-        Returns False when there is none.
+        Returns False when no row waits for a person.
         """
         if not self._wanted:
             return False
@@ -231,7 +237,8 @@ class RowList(DrawnView):
     def _new_and_more_urgent(self, here: int) -> RowView | None:
         """Return the first row that waits more urgently than row `here` and was not selected since it began to wait.
 
-        None for none. `here` is the index in the list of waiting rows, -1 when the selected row is not in it.
+        `here` is the index of the selected row in the list of waiting rows, or -1 when it is not in the list. None when
+        there is no such row, or `here` is -1.
         """
         rank = self._wanted[here].rank
         new = (row for row in self._wanted if row.rank < rank and _need_of(row) not in self._visited)
@@ -252,7 +259,10 @@ class RowList(DrawnView):
         return True
 
     def _step_to_row(self, direction: int) -> None:
-        """Move the cursor in this direction off a heading that cannot be folded."""
+        """While the cursor is on a heading that cannot be folded, move it on in this direction (1: down, -1: up).
+
+        At the end of the list, turn round.
+        """
         while 0 <= self._cursor < len(self._shown):
             here = self._shown[self._cursor]
             if not isinstance(here, Heading) or here.is_foldable:
@@ -370,8 +380,9 @@ class RowList(DrawnView):
     def _cells(self, row: RowView, width: int, name: int) -> list[tuple[str, str]]:
         """Return the columns behind a row's name, as (text, tone): changes, context, state, the state's source and its age.
 
-        `name` is the width of the name. Changes and context are left out where they do not fit: in a narrow list beside
-        the whole name, else beside the least of it. A long word for the state is cut in a narrow list.
+        `width` and `name` are the widths of the list and of the name. Changes and context are left out where they do
+        not fit: in a narrow list beside the whole name, in a wide one beside the first six columns of the name. A long
+        word for the state is cut in a narrow list.
         """
         cells: list[tuple[str, str]] = []
         if (row.kind == "coordinator" and not row.agent) or _is_sentence(row):
@@ -400,7 +411,7 @@ class RowList(DrawnView):
 def _need_of(row: RowView) -> tuple[str, ...]:
     """Return a value that identifies what a row waits for: its key, group and question.
 
-    It changes when it waits for something else.
+    The value changes when the row begins to wait for something else.
     """
     return row.key, row.group, row.question or ""
 
@@ -424,7 +435,7 @@ def _is_thing(each: RowView | Heading) -> bool:
 
 
 def _without_empty_projects(shown: list[RowView | Heading]) -> list[RowView | Heading]:
-    """Return the lines without the projects of which nothing is shown."""
+    """Return the lines of the list without the projects that have no line below their own."""
     following = [*map(_is_project, shown[1:]), True]
     return [each for each, is_last in zip(shown, following, strict=True) if not (is_last and _is_project(each))]
 

@@ -26,7 +26,7 @@ GO_ON = "More money is allowed for this work. Go on where you were."
 def allow_more(context: Context, scope: BudgetScope, name: str, amount: float) -> Allowed:
     """Allow `amount` dollars beyond a budget's limit, and send a "go on" message to the agents that may continue now.
 
-    `name` says which budget of the scope: PROJECT/SLUG, a project, or a day.
+    `name` says which budget of the scope: PROJECT/SLUG for a task, a project's name, or a day as YYYY-MM-DD.
     """
     cost = round(amount * MILLIONTHS)
     context.commit(_record_allowance(scope, name, cost))

@@ -31,8 +31,8 @@ def limits_in(settings: Mapping[str, SettingValue]) -> Limits:
 def spent_budget(rows: Rows, limits: Limits, *, project: str, slug: str | None, at: int) -> Budget | None:
     """Return the first spent budget of the task, its project or the day; None when each has money left.
 
-    `limits` is by scope, in millionths of a dollar; a scope without a limit is not checked. `at` is a time in milliseconds.
-    `slug` is None for a coordinator.
+    `limits` is by scope, in millionths of a dollar; a scope without a limit is not checked. `at` is a time in
+    milliseconds. `slug` is None for a coordinator.
     """
     names: dict[BudgetScope, str | None] = {
         "task": f"{project}/{slug}" if slug else None,
@@ -44,14 +44,22 @@ def spent_budget(rows: Rows, limits: Limits, *, project: str, slug: str | None, 
 
 
 def refuse_spent(rows: Rows, limits: Limits, *, project: str, slug: str | None, at: int) -> None:
-    """Raise OverBudget when a budget of the task, its project or the day is spent."""
+    """Raise OverBudget when a budget of the task, its project or the day is spent.
+
+    `limits` is by scope, in millionths of a dollar; a scope without a limit is not checked. `at` is a time in
+    milliseconds. `slug` is None for a coordinator.
+    """
     spent = spent_budget(rows, limits, project=project, slug=slug, at=at)
     if spent is not None:
         raise spent.refusal()
 
 
 def _budget(rows: Rows, limit: int, scope: BudgetScope, name: str) -> Budget:
-    """Return one budget: the money allowed, which is its limit plus what a person has added, and the money spent."""
+    """Return one budget: the money allowed, which is `limit` plus what a person has added, and the money spent.
+
+    All amounts are in millionths of a dollar. `name` is the task as PROJECT/SLUG, the project, or the day as
+    YYYY-MM-DD.
+    """
     allowance = q.allowance_of(rows, scope=scope, name=name)
     project, _, slug = name.partition("/")
     match scope:

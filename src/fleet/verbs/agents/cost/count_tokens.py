@@ -146,9 +146,10 @@ def _record_search(dispatch: str, look: str) -> Change[None]:
 
 
 def _kept_conversation(engine: Engine, tree: str | None, since: int | None, until: int) -> str | None:
-    """Return the conversation that began in the worktree `tree` between two times, as the engine's files tell.
+    """Return the conversation that began in the worktree `tree` between the two times, as the engine's files tell.
 
-    Returns None when no conversation or more than one began there, and when the engine keeps no such files.
+    Returns None when no conversation or more than one began there, when the engine keeps no such files, and when `tree`
+    or `since` is None.
     """
     if engine.kept is None or tree is None or since is None:
         return None
@@ -192,7 +193,10 @@ def count_conversation(
 
 
 def _count_piece(by: Committer, usage: Usage, work: Work, path: str, listed: Prices) -> int | None:
-    """Count the tokens in the next unread piece of a file. Returns how many answers it has; None when nothing is unread."""
+    """Count the tokens in the next unread piece of a usage file.
+
+    Returns how many answers of the model are in that piece; None when the whole file is read.
+    """
     position, _at = by.store.read(lambda rows: _position_in_file(rows, path))
     spent, after = read_new(usage, path, position)
     if after == position:

@@ -41,7 +41,7 @@ def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100)
 
 
 def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) -> errors.EngineHeld | None:
-    """Return the refusal to start an agent on an engine; None when the engine is free, or one agent may try it.
+    """Return the error EngineHeld if no agent may start on an engine; None when it is free, or one agent may try it.
 
     The engine also counts as held when a quota window is used to `quota_percent`.
     """
@@ -76,10 +76,11 @@ class Held(NamedTuple):
 def choose_engine(
     rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
 ) -> tuple[str, Held | None]:
-    """Return the first of the engines that is not held back, and why the first choice is not taken.
+    """Return the name of the first engine that is not held back, and why the first choice is not taken.
 
-    The second value is None when the first choice is taken. When all are held back, it returns the first choice and None:
-    starting an agent on it is then refused, with the time when the hold ends.
+    The second value is None when the first choice is taken. When all are held back, returns the first choice and None:
+    the start of an agent on it then raises EngineHeld. `at` is the present time in milliseconds. An engine also counts
+    as held back when a quota window is used to `quota_percent`.
     """
     first, *_others = choices
     for name in choices:

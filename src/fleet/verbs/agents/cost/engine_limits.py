@@ -63,7 +63,10 @@ def is_hold_over(held: Hold | None, at: int) -> bool:
 
 
 class Window(Value):
-    """A quota window of an engine's account, and how many percent of the window are used."""
+    """A quota window of an engine's account: its time span, how many percent are used, and when it is reset.
+
+    `resets_at` is in milliseconds, None when it is not known.
+    """
 
     span: str
     percent: int
@@ -71,7 +74,7 @@ class Window(Value):
 
 
 def read_windows(given: object) -> list[Window]:
-    """Return the quota windows in a part of the JSON that an engine sends. Entries that cannot be read are left out."""
+    """Return the quota windows in `given`, a part of the JSON that an engine sends. Unreadable entries are left out."""
     windows_read = []
     for name, window in given.items() if isinstance(given, dict) else ():
         used = window.get("used_percentage") if isinstance(window, dict) else None

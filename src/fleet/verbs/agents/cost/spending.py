@@ -36,5 +36,5 @@ def cost_of_project(rows: Rows, project: str) -> Cost:
 
 
 def cost_of_day(rows: Rows, now: int) -> Cost:
-    """Return the tokens and dollars that all agents have used on the UTC day of the time `now`."""
+    """Return the tokens and dollars that all agents have used on the day of `now`, in this machine's time zone."""
     return cost_view(q.used_on_day(rows, day=day_of(now)))

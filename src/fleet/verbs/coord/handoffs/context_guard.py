@@ -51,9 +51,10 @@ def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> st
 
 
 def _is_over(context: Context, row: AgentContext, what: str) -> bool:
-    """Return whether an agent's context has reached the level at which fleet asks it to hand off, or forces that.
+    """Return whether an agent's context is so full that fleet asks it to hand off, or hands it off itself.
 
-    `what` is "ask" or "force". The levels are the settings handoff.`what`_percent and handoff.`what`_tokens; one suffices.
+    `what` is "ask" for the first, "force" for the second. The levels are the settings handoff.ask_percent and
+    handoff.ask_tokens, or handoff.force_percent and handoff.force_tokens. Reaching one of the two is enough.
     """
     settings = context.settings()
     if what == "ask":

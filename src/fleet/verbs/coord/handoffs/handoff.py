@@ -174,7 +174,7 @@ def _defer_entry(entry: Handoff, why: str) -> Change[None]:
 
 
 def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
-    """Return a change that calls `write` about a handoff entry, which stays queued.
+    """Return a change that calls `write` in its transaction, to change a handoff entry, which stays queued.
 
     `why` is the reason in the operation log.
     """
@@ -307,9 +307,10 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
 
 
 def _end_entry(context: Context, entry: Handoff, event: str, successor: str | None) -> str:
-    """Move a handoff entry to `done` or `dropped`, by `event`, and reclaim what its dispatch held.
+    """Move a queued handoff entry to `done` (`event` "hand_on") or `dropped` ("drop"); reclaim what its dispatch held.
 
-    `successor` is the dispatch that goes on, None for none. Always returns "": the handoff waits for nothing.
+    `successor` is the dispatch that continues the work, None for none. Always returns "": the handoff waits for
+    nothing.
     """
     state = step(HANDOFF_STEPS, "queued", event)
 

@@ -70,7 +70,7 @@ def _weigh_handoff(context: Context, entry: Handoff, row: Dispatch, slug: str) -
 
 
 def _branch_commit(context: Context, row: Dispatch, slug: str) -> str | None:
-    """Return the commit of the task's branch at the handoff; None when git cannot tell."""
+    """Return the commit that the task's branch is at now; None when there is no such branch, or git cannot tell."""
     branch = task_branch(slug)
     try:
         return context.world.git.branches(context.project(row.project).path, branch).get(branch)

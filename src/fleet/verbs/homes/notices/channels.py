@@ -40,7 +40,7 @@ _OUR_VARIABLES = ("FLEET_DISPATCH_ID", "FLEET_TASK", "FLEET_PROJECT", "FLEET_TOK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """The channels that can be used now, and for each other one the reason why it cannot."""
+    """The channels that can be used now (`there`), and for each channel that cannot, the reason (`absent`)."""
 
     there: tuple[NoticeChannel, ...]
     absent: dict[NoticeChannel, str]
@@ -110,7 +110,10 @@ _WHY_ABSENT: dict[NoticeChannel, Callable[[Context], str]] = {
 
 # sending --------------------------------------------------------------------------------------------------------------
 def _send_desktop(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Show a notification on the desktop. The body is escaped, because notify-send reads it as markup."""
+    """Show a notification on the desktop. Returns the outcome.
+
+    For notify-send the body is escaped, because notify-send reads it as markup.
+    """
     words = ["notify-send", "--app-name=fleet", "--", event.title, html.escape(event.body, quote=False)]
     if context.world.machine.is_mac():
         words = ["osascript", *(part for line in _OSASCRIPT for part in ("-e", line)), event.title, event.body]
@@ -132,7 +135,10 @@ def _send_terminal(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _send_command(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Run the person's own program with the message as JSON on its standard input. Only the program's name is shown."""
+    """Run the person's own program with the message as JSON on its standard input. Returns the outcome.
+
+    The outcome names the program without its arguments.
+    """
     words = context.settings().notify_command
     if not words:
         return _tried("command", "failed", _why_no_command(context))
@@ -146,9 +152,10 @@ def _send_command(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _send_urls(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Send the message to the person's addresses, by apprise. Only the schemes of the addresses are shown.
+    """Send the message to the person's addresses, by apprise. Returns the outcome.
 
-    "told" when at least one address took it.
+    It is "told" when at least one address took the message. It names only the schemes of the addresses, such as
+    `mailto`.
     """
     if not context.world.machine.has_module("apprise"):
         return _tried("urls", "failed", _EXTRA)

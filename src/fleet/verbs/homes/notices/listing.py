@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def newest_notices(rows: Rows, *, most: int) -> list[NoticeView]:
-    """Return the newest notices, newest first."""
+    """Return the newest notices, at most `most`, newest first."""
     return [_notice_view(row) for row in q.newest_notices(rows, most=most)]
 
 
 def try_channels(context: Context, only: NoticeChannel | None = None) -> list[ChannelTried]:
-    """Send a test message by the channel `only`, or with None by all that the settings name, also in quiet hours.
+    """Send a test message by the channel `only`, or with None by all channels that the settings name.
 
-    Returns the outcome of each.
+    It is sent in quiet hours too. Returns the outcome of each channel.
     """
     wanted: list[NoticeChannel] = context.settings().notify_channels if only is None else [only]
     reached = channels.usable_channels(context, wanted)

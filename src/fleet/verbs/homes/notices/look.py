@@ -25,7 +25,7 @@ _MOST = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """The conditions that hold at one moment. `unsure`: ids of the agents whose state is not known then."""
+    """The conditions that hold at one moment, and the ids of the agents whose state is not known then (`unsure`)."""
 
     conditions: list[Condition]
     unsure: frozenset[str]
@@ -52,7 +52,7 @@ def look_for_conditions(context: Context, kinds: list[NoticeKind]) -> Look:
 
 
 def _failed_work(rows: Rows, now: int) -> Iterator[Condition]:
-    """Yield the tasks and jobs that failed recently enough for a notice."""
+    """Yield a condition for each task and job that failed recently enough for a notice. `now` is in milliseconds."""
     yield from map(conditions.failed_task, q.failed_task_news(rows, since=now - conditions.NEWS))
     yield from map(conditions.failed_job, q.failed_jobs(rows, since=now - conditions.NEWS))
 

@@ -39,7 +39,7 @@ _KILLED = "the process that was sending it ended"
 def send_due(context: Context) -> list[str]:
     """Record the conditions that have begun or ended, then send the notices that are due.
 
-    Returns a line for the log for each message. Does nothing while another process of this home sends.
+    Returns a line for the log for each message. Does nothing and returns [] while another process of this home sends.
     """
     gate = context.world.gate(GATE)
     try:
@@ -53,7 +53,7 @@ def send_due(context: Context) -> list[str]:
 
 
 def _send_due(context: Context) -> list[str]:
-    """Record changed conditions and send the due notices, for `send_due`. The caller holds the gate.
+    """Record changed conditions and send the due notices, for `send_due`. The caller holds the gate for sending.
 
     Returns a line for the log for each message.
     """
@@ -92,7 +92,7 @@ def record_changes(context: Context) -> Changes:
 def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
     """Return the change that records begun and ended conditions. `idents` are the ids for the new notices.
 
-    Its operation names no project, because no coordinator has to act on it.
+    The operation that it writes names no project, because no coordinator has to act on it.
     """
 
     def work(tx: Tx) -> None:
@@ -190,7 +190,11 @@ def event(message: Message, now: int) -> NotifyEvent:
 
 
 def _record_outcome(message: Message, ident: str, tried: list[ChannelTried]) -> Change[None]:
-    """Return the change that records a message's outcome: told if a channel took it, else due again later, or given up."""
+    """Return the change that records the outcome of sending a message (`ident` is its id).
+
+    Its notices are told if a channel took the message; otherwise they are due again later, or given up after too many
+    tries.
+    """
     took = [each.channel for each in tried if each.outcome == "told"]
     trouble = "; ".join(f"{each.channel}: {each.text}" for each in tried if each.outcome == "failed")
 

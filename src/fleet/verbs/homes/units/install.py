@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def install(context: Context, *, start: bool = True) -> DaemonUnit:
-    """Write the unit of this home's daemon and enable it. Safe to repeat, also after a kill.
+    """Write the unit of this home's daemon and enable it; with `start`, start the daemon too.
 
-    Raises NoUnitSystem without systemd or launchd, ForeignUnit for a file that fleet did not write, UnitRefused when
-    the system refuses.
+    Safe to repeat, also after a kill. Raises NoUnitSystem without systemd or launchd, ForeignUnit for a file that fleet
+    did not write for this home, UnitRefused when the system refuses.
     """
     world = context.world
     system, unit = _unit_system(world), _unit_of_home(world)
@@ -61,7 +61,7 @@ def is_run_by_unit(world: World) -> bool:
 
 
 def _is_installed(world: World, system: UnitSystem, unit: Unit) -> bool:
-    """Whether the file of this home's unit is there."""
+    """Whether the unit's file exists and fleet wrote it for this home."""
     try:
         return _own_unit_text(world, system, unit, system.path(unit)) is not None
     except errors.ForeignUnit:

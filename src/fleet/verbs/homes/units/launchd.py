@@ -52,7 +52,7 @@ class Launchd:
         ).decode()
 
     def home_of(self, text: str) -> str | None:
-        """Return the id of the home in the property list; None when it names none."""
+        """Return the id of the home in the property list; None when the list names no home or cannot be parsed."""
         try:
             found = plistlib.loads(text.encode())
         except (ValueError, ExpatError):

@@ -12,9 +12,9 @@ _LONGEST = 180
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """What a system needs to know to start the daemon of a home.
+    """What systemd or launchd needs to know to start the daemon of a home.
 
-    `program` is the fleet program, `path` the PATH of the daemon.
+    `is_default`: the home is ~/.fleet. `program` is the path of the fleet program, `path` the PATH of the daemon.
     """
 
     home: str
@@ -71,7 +71,10 @@ class UnitSystem(Protocol):
 
 
 def escaped_path(path: str) -> str:
-    r"""Return a path as a part of a unit's name, as `systemd-escape --path` writes it: / becomes -, others \xNN."""
+    r"""Return a path as a part of a unit's name, as `systemd-escape --path` writes it.
+
+    `/` becomes `-`, other special characters become `\xNN`. A long name is cut and ends with a hash.
+    """
     inner = path.strip("/") or "-"
     name = "".join(_escaped_character(sign, first=number == 0) for number, sign in enumerate(inner))
     if len(name) <= _LONGEST:
@@ -80,7 +83,10 @@ def escaped_path(path: str) -> str:
 
 
 def _escaped_character(sign: str, *, first: bool) -> str:
-    """Return one character of a path as systemd escapes it in a unit's name."""
+    """Return one character of a path as systemd escapes it in a unit's name.
+
+    `first`: it is the first character of the path, where a dot has to be escaped.
+    """
     if sign == "/":
         return "-"
     if sign.isascii() and (sign.isalnum() or sign in ":_" or (sign == "." and not first)):

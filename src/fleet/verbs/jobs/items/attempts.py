@@ -28,9 +28,10 @@ ENGINE = "job"
 
 
 def start(context: Context, job: Job, item: Item) -> Outcome | None:
-    """Dispatch an agent for an item that is recorded as running.
+    """Dispatch an attempt at an item that is recorded as running.
 
-    Returns the outcome if the dispatch failed; None if it started, or if the item has to wait and was put back.
+    Returns the outcome if the dispatch failed; None if the attempt started, or if the item has to wait and was put
+    back.
     """
     slug = items.slug(job.id, item.id)
     wanted = Wanted(project=job.project, slug=slug, engine=ENGINE, onto=job_branch(job.id))
@@ -51,10 +52,10 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
 
 
 def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
-    """Return the outcome of a running item; None while its attempt runs.
+    """Return the outcome of a running item; None while its attempt runs, and when the item was put back to waiting.
 
-    None too when its attempt was interrupted and the item was set back to waiting. Reclaims what the attempt held, unless
-    the item has passed: `reclaim_ended` does that later.
+    An item is put back when its attempt was interrupted. Reclaims what the attempt held, unless the item has passed:
+    then `reclaim_ended` does that later.
     """
     row = _current_dispatch(context, job, item)
     if row is not None and not decide_and_apply(context, row, "job", reclaims=False).ended:
@@ -79,8 +80,8 @@ def reclaim_ended(context: Context, job: Job, item: str) -> None:
 def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: float) -> bool:
     """Wait until the process of one of these items exits, or until `seconds` have passed, and return True.
 
-    First waits for a process that tmux is just starting. Returns False when an item has no dispatch, or the kernel
-    cannot wait for its process.
+    First waits for a process that tmux is just starting. Returns False at once when an item has no dispatch, or when
+    the kernel cannot report the exit of its process.
     """
     clock, processes = context.world.clock, context.world.processes
     until = clock.ticks() + seconds
@@ -110,9 +111,10 @@ def _current_dispatch(context: Context, job: Job, item: Item) -> Dispatch | None
 
 
 def _outcome_without_verdict(context: Context, job: Job, item: Item, row: Dispatch | None) -> Outcome | None:
-    """Return the outcome of an attempt that ended without a verdict on its item; None when the item was put back to waiting.
+    """Return the outcome of an attempt that ended without a verdict on its item; None when the item was put back.
 
-    The runner or the machine died, or the attempt never began.
+    The item is put back to waiting when the attempt never began, or was interrupted because its runner or the machine
+    died. `row` is the attempt's dispatch, None when it had no unfinished one.
     """
     slug = items.slug(job.id, item.id)
     task = context.store.read(lambda rows: q.task_whole(rows, project=job.project, slug=slug))

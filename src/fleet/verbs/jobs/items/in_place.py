@@ -43,7 +43,10 @@ class _RunningItem:
 
 
 class InPlace:
-    """The items that this runner itself runs, in the shared checkout."""
+    """The items that this runner itself runs, in the shared checkout.
+
+    `cwd` is the path of that checkout; `lock` is the file descriptor of the runner's lock, which the steps inherit.
+    """
 
     def __init__(self, context: Context, job: Job, workflow: Workflow, cwd: str, lock: int) -> None:
         self._context = context
@@ -88,7 +91,7 @@ class InPlace:
         }
 
     def collect_ended(self) -> list[Attempt]:
-        """Return the attempts that have ended, and start the next step of each item that has more steps."""
+        """Return the attempts that have ended. For an item whose step passed and that has more steps, start the next."""
         ended_attempts = []
         for ident, work in list(self._work.items()):
             ended = work.child.look() if isinstance(work.child, Child) else work.child
@@ -99,7 +102,7 @@ class InPlace:
         return ended_attempts
 
     def _end_step(self, work: _RunningItem, ended: Ended) -> Outcome | None:
-        """Record an ended step and start the next one. Returns the item's outcome; None while it has more steps."""
+        """Record an ended step. Returns the item's outcome, or starts the item's next step and returns None."""
         assert work.run is not None  # noqa: S101 - it was started
         result, row = work.run.conclude(ended)
         work.steps.append(row)

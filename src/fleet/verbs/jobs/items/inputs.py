@@ -40,7 +40,10 @@ class CommandRunner:
 def items_of(
     context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
 ) -> list[object]:
-    """Return every item of the input, in order. Raises JobFailed when an item is null, too long or nested too deep."""
+    """Return every item of the input, in order.
+
+    Raises JobFailed when the input cannot be read, or when an item is null, too long or nested too deep.
+    """
     try:
         contents = _select_items(workflow, _read_source(context, workflow, where, values, runner))
     except RecursionError:
@@ -70,9 +73,10 @@ def _read_source(
 
 
 def _run_command(context: Context, command: str, where: run_step.Where, values: Values, runner: CommandRunner) -> str:
-    """Run the input's command and return its output.
+    """Run the input's command and return its output. Raises JobFailed when it fails, or when it prints more than 64 MB.
 
-    Raises JobFailed when the command fails; then its output files are kept. Its error output is always kept.
+    The files with its output are kept when it fails, and deleted when it prints too much. When it succeeds, only its
+    error output is kept.
     """
     text, variables = placeholders.fill_shell(command, values)
     names = [where.file(1, kind) for kind in ("out", "log")]
@@ -122,7 +126,10 @@ def _refuse_large_output(where: run_step.Where, files: tuple[str, ...]) -> None:
 
 
 def _read_file(where: run_step.Where, name: str) -> str:
-    """Return the text of the input file: from the checkout, else from the folder of the job's document."""
+    """Return the text of the input file: from the checkout, else from the folder of the job's document.
+
+    Raises JobFailed when neither has the file, or when it is not UTF-8.
+    """
     tried = [os.path.join(folder, name) for folder in (where.cwd, where.folder) if folder]
     for path in dict.fromkeys(tried):
         if os.path.isfile(path):
@@ -154,7 +161,7 @@ def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]
 def parse_input(text: str) -> object:
     """Return a job's input parsed as JSON, else as JSON Lines, else as a list of its lines.
 
-    An object, a list and null are returned as they are, any other single value as a list of one. A number with a
+    An object, a list and null are returned as they are, any other single value as a list of one. A single number with a
     fraction or an exponent stays a text, because `12e4567` may be a commit.
     """
     try:
@@ -173,9 +180,9 @@ def parse_input(text: str) -> object:
 
 
 def _select_items(workflow: Workflow, given: object) -> list[object]:
-    """Return the list that the job's JMESPath expression `select` picks from its input.
+    """Return the list that the workflow's JMESPath expression `select` picks from the input `given`.
 
-    Raises JobFailed when the result is not a list.
+    Without an expression it is the input itself. Raises JobFailed when the result is not a list.
     """
     select = workflow.map.select
     try:

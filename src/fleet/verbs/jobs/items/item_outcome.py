@@ -27,8 +27,8 @@ _REASON = 6_000
 class Outcome:
     """The outcome of one attempt at an item.
 
-    `where` is the step or part at which it failed. `signature` groups failures that are alike, None lets it be computed.
-    `parked`: the item is to be parked instead of tried again.
+    `where` names what failed, such as "map step 2" or "dispatch". `signature` is the same for failures that are alike;
+    None lets it be computed. `parked`: the item is to be parked instead of tried again.
     """
 
     passed: bool
@@ -74,8 +74,8 @@ def _state_of_failed(workflow: Workflow, item: Item, outcome: Outcome) -> ItemSt
 def why_pause(context: Context, job: Job, workflow: Workflow) -> str | None:
     """Return why the job has to pause because many items failed alike; None when it can continue.
 
-    It pauses when as many failed alike as the workflow's `breaker` says, and these are most of the items tried since the
-    runner began.
+    It pauses when at least as many items failed alike as the workflow's `breaker` says, and they are more than half of
+    the items that were tried since the runner began.
     """
     if not workflow.map.breaker:
         return None

@@ -48,10 +48,11 @@ def ensure_branch(context: Context, job: Job) -> None:
 def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str | None:
     """Merge an item's work into the job's branch.
 
-    Returns the commit of that branch that contains the work; None when there is nothing to merge.
+    Returns the commit of that branch that contains the work; None when there is nothing to merge. Raises NotMergeable
+    on a conflict, Refused when the branch moved meanwhile.
 
-    Raises NotMergeable on a conflict. With `shared`, `item` is setup, whose worktree is the checkout that all items share;
-    what their steps committed there is merged.
+    With `shared`, `item` is setup, whose worktree is the checkout that all items share: what their steps committed
+    there is merged.
     """
     slug, name = items.slug(job.id, item), job_branch(job.id)
     repository, git = context.project(job.project).path, context.world.git
@@ -114,7 +115,7 @@ def _has_work(context: Context, job: Job, slug: str, tip: str | None) -> bool:
 
 
 def _settle_finisher(context: Context, job: Job, slug: str) -> None:
-    """Settle a merge whose runner has died. Raises Refused while that merge still runs."""
+    """Settle an earlier merge of an item's task whose runner has died. Raises Refused while that merge still runs."""
     row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=job.project, slug=slug))
     if row is not None and not decide_and_apply(context, row, "job").ended:
         raise errors.Refused(what=f"{row.id} is still merging {slug}; try again")

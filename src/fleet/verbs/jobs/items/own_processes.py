@@ -80,7 +80,8 @@ class OwnProcesses:
             check_wanted: Callable[[], None]) -> Ended:  # fmt: skip
         """Run one command to its end and return how it ended.
 
-        `limit` is in seconds. The command is killed when `check_wanted` raises or the runner is interrupted.
+        `files` are the paths for its output and its error output; `limit` is in seconds. The command is killed when
+        `check_wanted` raises or the runner is interrupted.
         """
         output, errors = files
         lock, world = self.take(), self._context.world
@@ -102,14 +103,14 @@ class OwnProcesses:
         return ended
 
     def note(self, at_work: Mapping[str, int]) -> None:
-        """Record which process works on which item, if that has changed, at most once a second."""
+        """Record the pid of the process that works on each item, if that has changed, at most once a second."""
         now = self._context.world.clock.ticks()
         if now - self._recorded_at >= _BETWEEN_NOTES:
             self._recorded_at = now
             self._record(at_work)
 
     def _record(self, at_work: Mapping[str, int]) -> None:
-        """Record the identities of these processes in the runner's claim, if they have changed."""
+        """Record in the runner's claim the identities of these processes (pids by item), if they have changed."""
         whom = {item: self._context.world.processes.identify(pid) for item, pid in at_work.items()}
         processes = {item: str(who) for item, who in whom.items() if who is not None}
         if self._claim is not None and processes != self._recorded:

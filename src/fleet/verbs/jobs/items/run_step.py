@@ -59,7 +59,7 @@ class Where:
     dispatch: str = ""
 
     def file(self, number: int, kind: str) -> str:
-        """Return the path of a step's file, relative to the home."""
+        """Return the path of a file of step `number`, relative to the home. `kind` is its ending: out, log or prompt."""
         return paths.job_step(self.job, f"{self.item}.{self.attempt}.{number}.{kind}")
 
 
@@ -67,7 +67,8 @@ class Where:
 class StepResult:
     """The result of a step: success, exit status, reason of a failure, commits.
 
-    `status` is None when there is none. `limit`: the words that report a usage limit, '' for none.
+    `status` is None when the step could not start or was killed after its time limit. `limit`: the words that report a
+    usage limit, '' for none.
     """
 
     ok: bool
@@ -98,7 +99,10 @@ def agent_environment(context: Context, engine: Engine, where: Where) -> dict[st
 
 
 class StepRun:
-    """One run of a step for one item, from its start to its result."""
+    """One run of a step for one item, from its start to its result.
+
+    `number` is the step's number in its part of the job, from 1; `values` are the values of the placeholders.
+    """
 
     def __init__(self, context: Context, step: Step, number: int, where: Where, values: Values) -> None:
         self._context = context
@@ -239,7 +243,8 @@ class StepRun:
     def _result_of(self, ended: Ended, commits: tuple[str, ...]) -> StepResult:
         """Return the result of an ended step.
 
-        It failed by its exit status, because its engine refused a tool, or without a commit that it must make.
+        A step has failed when its exit status is not 0, when its engine refused to run a tool, or when it made no
+        commit although it has to.
         """
         if not ended.ok:
             output = "".join(_end_of_output(path) for path in self.files).strip()
@@ -269,7 +274,10 @@ class StepRun:
         return ""
 
     def _hold_back_if_limited(self, output: str) -> str:
-        """Hold the step's engine back for the whole fleet if its output reports a usage limit. Returns those words, else ""."""
+        """Hold the step's engine back for the whole fleet if its output reports a usage limit.
+
+        Returns the words that report the limit; "" when there are none.
+        """
         words = self._engine.limit.search(output) if self._engine and self._engine.limit else None
         if self._engine is None or words is None:
             return ""
@@ -279,8 +287,8 @@ class StepRun:
     def _new_commits(self, after: str | None) -> tuple[str, ...]:
         """Return the commits that the item's checkout has gained since the step started, oldest first.
 
-        `after` is its commit at the end of the step, None when it is not known. () when there are none or when git
-        cannot list them.
+        `after` is the checkout's commit at the end of the step, None when it is not known. () when there are no new
+        commits, or when git cannot list them.
         """
         if self._before is None or after is None or self._before == after:
             return ()
@@ -315,9 +323,10 @@ class Chosen(NamedTuple):
 
 
 def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
-    """Return the engine for an agent step: the one it names (`name`), else the first of the project's that is not held back.
+    """Return the engine for an agent step: the engine `name`, else the project's first engine that is not held back.
 
-    Raises BadInput when neither names one.
+    When all are held back, it is the project's first engine. Raises BadInput when `name` is None and the project has
+    none.
     """
     choices = (name,) if name else engine_choices(context.settings(project).engine)
     if not choices:
@@ -346,7 +355,7 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
 
 
 def _end_of_output(path: str) -> str:
-    """Return the last bytes of a step's output file, after a line that says how many bytes were left out."""
+    """Return the last 2000 bytes of a step's output file. If bytes were left out, a line before them says how many."""
     most = TAIL // 2
     before = os.path.getsize(path) - most if os.path.exists(path) else 0
     return f"({before:,} bytes before this left out)\n{tail(path, most)}" if before > 0 else tail(path, most)

@@ -81,7 +81,8 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
 def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, StepResult]:
     """Run the item's steps in order until one fails.
 
-    Returns where it ended (a part or a step, for people), and the result of the last step that ran.
+    Returns the name of the failed step, such as "map step 2" (when none failed, the name of the part, such as "map"),
+    and the result of the last step that ran.
     """
     part, every = item.part, run_step.read_steps(context, job)
     data = results.map_values(context, job) if part == "reduce" else json.loads(item.data)
@@ -118,7 +119,7 @@ def _watch(child: Child, files: list[str], show: Show) -> Ended:
 
 
 def _show_more(path: str, since: int, show: Show) -> int:
-    """Show the part of a step's output file after an offset. Returns the new offset."""
+    """Show what a step's output file has after the offset `since` (in bytes). Returns the offset at its end."""
     if not os.path.exists(path):
         return since
     with open(path, "rb") as file:
@@ -131,7 +132,7 @@ def _show_more(path: str, since: int, show: Show) -> int:
 def _report(job: Job, item: Item, dispatch: str, at: str, result: StepResult) -> Change[None]:
     """Return the change that records the item's verdict and the dispatch's report in one transaction.
 
-    `at` is the part or the step at which the item ended.
+    `at` names the failed step, such as "map step 2", and begins the recorded reason.
     """
     verdict: ItemVerdict = "passed" if result.ok else "failed"
     reason = None if result.ok else f"{at}: {result.reason}"

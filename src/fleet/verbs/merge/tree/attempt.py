@@ -37,7 +37,10 @@ _LOCK_WAIT = 60.0
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Attempt:
-    """The orders to merge, and what their verify command needs."""
+    """The orders to merge, and what their verify command needs.
+
+    `command` is the verify command, None when nothing is verified. `advice` tells a person how to resolve a conflict.
+    """
 
     orders: Sequence[Order]
     # The preparation of the tree; None when a bare tree is enough, or nothing is verified.
@@ -73,9 +76,10 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
 
 
 def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
-    """Merge the orders in the project's warm tree, prepare it and verify. If git cannot reset it or merge in it, make a new one.
+    """Merge the orders in the project's warm tree, prepare the tree and verify.
 
-    Git refuses, for example, to merge work with a file that an earlier setup has made in the tree.
+    When git cannot reset the tree or merge in it, do so in a new tree. Git refuses, for example, to merge work with a
+    file that an earlier setup has made in the tree.
     """
     if warm.used and not _reset_warm_tree(context, attempt.first, warm):
         return _merge_in_new(context, attempt, warm)

@@ -15,7 +15,7 @@ _MERGING = "merging; neither setup nor verify has printed anything yet\n"
 
 
 def running_output(context: Context, row: Dispatch) -> str:
-    """Return what the commands of an unfinished finisher have printed so far.
+    """Return what the verify or setup command of an unfinished finisher has printed so far, or that neither has.
 
     When tasks are merged together, only the first one's finisher has the output; it is returned for the others too.
     """

@@ -34,7 +34,7 @@ def merge_turn(context: Context, project: str, slugs: list[str]) -> Iterator[Non
 
 
 def describe_ahead(context: Context, project: str) -> str | None:
-    """Return which merge of the project runs now, for people; None when none does."""
+    """Return which merge of the project runs now, for people; None when no merge runs."""
     gate = context.world.project_gate(project, _GATE)
     try:
         gate.take()

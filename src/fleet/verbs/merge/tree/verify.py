@@ -61,9 +61,9 @@ def check_out_submodules(context: Context, order: Order, path: str) -> None:
 
 
 def trusted_command(context: Context, order: Order, called: Literal["verify", "setup"]) -> str | None:
-    """Return a command from the project's settings, None if not set. Raise NotMergeable when no person has trusted it.
+    """Return the verify or setup command (`called`) from the project's settings; None when it is not set.
 
-    `called` names the command in the error.
+    Raise NotMergeable when no person has trusted it.
     """
     settings = context.settings(order.project)
     try:

@@ -71,9 +71,10 @@ def renew_warm_tree(context: Context, order: Order, warm: Warm) -> Warm | None:
 
 
 def note_preparation(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
-    """Record the fingerprint of the warm merge tree's setup, and its files that git neither tracks nor ignores.
+    """Record how the warm merge tree is prepared, and return the tree with that data.
 
-    `prepared` is '' while setup has not been completed.
+    `prepared` is the fingerprint of its setup, '' while setup has not been completed. `copied` are the files that were
+    copied into it, `made` the files that setup made.
     """
     data = {**warm.claim.data, "prepared": prepared, "copied": copied, "made": made}
 

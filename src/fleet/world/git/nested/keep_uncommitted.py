@@ -45,7 +45,10 @@ def _kept_refs(git: Git, repository: str, slug: str) -> list[str]:
 
 
 def _ref_with_same_work(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
-    """Return the newest ref that keeps work of a task if it holds this tree on the worktree's commit; else empty."""
+    """Return the newest ref that keeps work of a task, if it holds exactly this work; else empty.
+
+    Its commit must have the tree `tree`, and the worktree's HEAD as its parent.
+    """
     newest = _kept_refs(git, repository, slug)[-1:]
     if not newest or not tree:
         return ""

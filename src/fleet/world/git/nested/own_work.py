@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def clone_has_own_work(git: Git, path: str) -> bool:
     """Return whether a repository that somebody made in a worktree may contain work that exists nowhere else.
 
-    A clone has none if its remotes have all its commits and its files are as committed. Its ignored files are judged like
-    those of the worktree. A worktree of another repository is always taken to have some.
+    A clone has no such work if its remotes have all its commits and its files are as committed; ignored files are not
+    looked at here. True also for a worktree of another repository, and for a clone whose configuration has filters.
     """
     if not os.path.isdir(f"{path}/.git") or os.path.islink(f"{path}/.git"):
         return True
@@ -76,7 +76,8 @@ def _has_own_commits(git: Git, path: str) -> bool:
 def _module_has_own_commits(git: Git, module: str, checkouts: str) -> bool:
     """Return whether a submodule's repository (`module`) has commits of its own; True when git fails.
 
-    These are commits that neither its remotes nor `checkouts` have, the user's repository of the same submodule.
+    These are commits that are neither in its remotes nor in `checkouts`, the same submodule's repository in the user's
+    checkout.
     """
     known = ""
     if os.path.isdir(checkouts):

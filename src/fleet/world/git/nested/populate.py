@@ -55,7 +55,7 @@ def populate(git: Git, repository: str, tree: str) -> None:
 
 
 def _populate_level(git: Git, level: _Level) -> None:
-    """Check out the submodules of one worktree or submodule, then theirs in turn."""
+    """Check out the submodules of one worktree or submodule, then the submodules of each of them, and so on."""
     for sub in recorded(level.ask, level.path):
         url = _git_setting(git, level.others[0], f"submodule.{sub.name}.url")
         there = tuple(place for each in level.others if os.path.isdir(place := f"{each}/modules/{sub.name}"))
@@ -67,10 +67,10 @@ def _populate_level(git: Git, level: _Level) -> None:
 
 
 def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> None:
-    """Check out one submodule, and set its remote's address to that of the checkout's submodule.
+    """Check out one submodule, and give its remote the address that the same submodule has in the user's checkout.
 
-    `url` is the address that the checkout uses, `there` are the other repositories of this submodule on this machine,
-    the checkout's first. Raise SubmoduleMissing when git fails.
+    `url` is the submodule's address in the configuration of that checkout. `there` are the git directories of the same
+    submodule in other checkouts, the user's first. Raise SubmoduleMissing when git fails.
     """
     own = f"{level.own}/modules/{sub.name}"
     done = _update(git, level, sub, url, there)
@@ -86,7 +86,7 @@ def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tupl
 
 
 def _update(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> Done:
-    """Clone a submodule or fetch its commit, and check the commit out.
+    """Clone a submodule or fetch its commit, check the commit out, and return the result of the last git command.
 
     The commit comes from one of the repositories `there`, on this machine; from the address `url` only if none has it.
     """

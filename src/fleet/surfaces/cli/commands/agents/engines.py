@@ -146,7 +146,10 @@ class _Report:
         self.readiness = Readiness(engine=engine.name, ok=True, trials=[])
 
     def try_engine(self, fleet: Fleet, autonomies: tuple[str | None, ...]) -> None:
-        """Check the engine for dialogs in this directory, then run a trial of the real program at each autonomy level."""
+        """Check whether a dialog would stop the engine in this directory; then try the program at each autonomy level.
+
+        `autonomies` has None for an engine without autonomy levels.
+        """
         self.readiness.program = readiness.program_of(self._engine, ("sh",))
         self._say(f"{self._engine.name}: {self.readiness.program}")
         self._check_here(autonomies)

@@ -64,7 +64,10 @@ def _freedom(agent: AgentView) -> str:
 
 
 def _cost(agent: AgentView) -> str:
-    """Return an agent's cost for the table: by list prices, or as its engine reports it; `?` for an unknown price."""
+    """Return an agent's cost for the table: by list prices, or as its engine reports it.
+
+    "?" when the price is not known, "" when nothing is known of what the agent has used.
+    """
     if agent.used is not None:
         return "?" if agent.used.unpriced == agent.used.tokens else f"${agent.used.dollars:.2f}"
     return "" if agent.cost is None else f"${agent.cost:.2f}"

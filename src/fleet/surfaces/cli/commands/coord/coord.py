@@ -150,7 +150,7 @@ def status(project: str | None, *, json: bool) -> None:
 def _in_daemon(where: str | None) -> str:
     """Return the words that say that a coordinator runs in the daemon; "" for one in a tmux session.
 
-    `where` is what the store says about the place, None when it says nothing.
+    `where` is the place where the coordinator runs, in the words of the store; None when that is not known.
     """
     return f", in the {where}" if where is not None and where.startswith("daemon") else ""
 

@@ -64,7 +64,7 @@ def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
 
 
 def _owner(claim: ClaimView) -> str:
-    """Return the dispatch, the job, the task or the project that a claim belongs to."""
+    """Return who has a claim, as text: the dispatch, else the job, else the task, else the project."""
     job = f"job {claim.job}" if claim.job else None
     of_task = f"{claim.project}/{claim.slug}" if claim.slug else f"project {claim.project}"
     return claim.dispatch or job or of_task
@@ -115,7 +115,10 @@ class ForPrograms(click.Command):
 
 
 def _print_outcome(ident: str, kind: str | None, act: Callable[[Fleet], PromptOutcome]) -> int:
-    """Call `act` and print its outcome as JSON, also when it fails. Returns the exit code."""
+    """Call `act` and print its outcome as JSON, also when it fails. Returns the exit code.
+
+    `ident` and `kind`, the dispatch and the kind of claim, are printed when it fails; `kind` None: claims of any kind.
+    """
     try:
         with Fleet.open() as fleet:
             terminal.say_json(act(fleet))
@@ -130,7 +133,7 @@ def _print_outcome(ident: str, kind: str | None, act: Callable[[Fleet], PromptOu
 
 
 def _print_failure(ident: str | None, kind: str | None, error: errors.FleetError) -> None:
-    """Print an error of a hidden command as its JSON outcome."""
+    """Print an error of a hidden command as JSON, with the dispatch `ident` and the kind of claim, None for none."""
     document = {"outcome": error.kind, "dispatch_id": ident, "kind": kind, "path": None}
     terminal.say_json(document | {"message": str(error), "hint": error.next_step})
 

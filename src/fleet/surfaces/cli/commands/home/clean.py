@@ -129,9 +129,9 @@ def _print_findings(findings: list[Swept]) -> None:
 
 
 def _print_groups(findings: list[Swept], *, indent: str) -> None:
-    """Print findings.
+    """Print findings in groups: the reason, proof and action that a group has in common once, then what was found.
 
-    Those with the same reason, proof and action are printed together: the reason once, then the name of each.
+    Each line begins with `indent`.
     """
     groups: dict[tuple[str, str, str], list[Swept]] = {}
     for finding in findings:

@@ -25,7 +25,7 @@ _KEPT_STATES = ("dead", "parked", "skipped")
 
 
 class KeepRunning:
-    """Tells a job's runner whether to go on: after the first Ctrl-C it returns False, the second one interrupts."""
+    """Tells a job's runner whether to go on: not after the first Ctrl-C. The second one interrupts the runner."""
 
     def __init__(self) -> None:
         self._wanted = True
@@ -129,7 +129,7 @@ class Live:
         self._draw(kept)
 
     def _update_item(self, event: ItemChanged) -> str:
-        """Update the running items. Returns the line that stays when the item failed or was skipped, else ""."""
+        """Update which items run. Returns the line to keep on the screen for a failed or skipped item, else ""."""
         if event.state in {"running", "merging"}:
             self._running[event.item] = f"{event.item}  {event.label}  {event.state}"
             return ""

@@ -153,8 +153,8 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere])
 def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
     """Print what keeps the project from being removed, ask the person whether to end and release all that, and do it.
 
-    With `yes`, does not ask; with `quiet`, does not print. Returns whether the project's tasks may be removed too. Raises
-    click.Abort when the person says no.
+    With `yes`, do not ask; with `quiet`, do not print. Returns True when all was released, so that the tasks may be
+    removed too, and False when nothing was in the way. Raise click.Abort when the person says no.
     """
     found, shown = fleet.projects.in_the_way(name), fleet.projects.show(name)
     lines = _obstacles_in_words(found)

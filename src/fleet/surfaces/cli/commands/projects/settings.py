@@ -68,7 +68,7 @@ def show(project: str | None, *, share: bool, json: bool) -> None:
 
 
 def _approved_views(fleet: Fleet, project: str) -> list[Setting]:
-    """Return the commands that a person has approved for always, as rows beside those of the settings."""
+    """Return the commands that a person has permanently allowed in a project, as rows of the table of settings."""
     approved, source = fleet.settings.approved(project), f"{fleet.home}/{paths.allowed(project)}"
     rows = (
         ("allow (approved)", approved.prefixes, "what you let agents run, with whatever stands behind it"),
@@ -99,7 +99,7 @@ def _value_text(value: object) -> str:
 
 
 def _source_text(each: Setting) -> str:
-    """Return where a setting's value comes from."""
+    """Return where a setting's value comes from, and the written value if nobody has trusted it."""
     return each.source if each.trusted else f"{each.source} (not trusted: {dumps(each.written)})"
 
 

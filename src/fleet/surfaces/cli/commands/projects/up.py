@@ -104,9 +104,10 @@ def up(
 
 
 def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None], *, is_interactive: bool) -> Chosen:
-    """Return engine, autonomy and review: from the options, from fleet.toml, or by asking the person.
+    """Return engine, autonomy and review: each from the options, else from fleet.toml, else by asking the person.
 
-    Raise BadInput for what is missing when nobody can be asked: there are no defaults.
+    When nobody can be asked, raise BadInput for what is missing (there are no defaults), and NotTrusted if fleet.toml
+    says it and nobody has trusted that.
     """
     known = fleet.settings.read(project)
     chosen = Chosen(**{name: options[name] or known[name].value for name in _CHOICES})
@@ -131,7 +132,7 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
 def _ask_target(fleet: Fleet, project: str) -> str | None:
     """Ask the person which branch finished work lands on, and return it.
 
-    Returns None when that is known already, or there is nothing to choose from.
+    Returns None without asking when the branch was chosen before, or there is nothing to choose from.
     """
     choice = fleet.projects.targets(project)
     if choice.kept or not choice.branches or choice.branches == [choice.current]:

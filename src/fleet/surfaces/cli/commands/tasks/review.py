@@ -85,7 +85,7 @@ def review(slug: str | None, *, verdict: ReviewVerdict | None, verify: bool, **g
 
 
 def _tried_work(fleet: Fleet, project: str, slug: str, *, verify: bool) -> Work:
-    """Return a task's work as a reviewer sees it; with `verify`, rehearse its merge first."""
+    """Return a task's work as a reviewer sees it; with `verify`, first merge it for trial and add the result."""
     tried = fleet.reviews.rehearse(project=project, slug=slug) if verify else None
     return fleet.reviews.work(project=project, slug=slug).replaced(verify=tried)
 
@@ -246,7 +246,7 @@ def _print_head(work: Work) -> None:
 
 
 def _print_log_and_comments(work: Work) -> None:
-    """Print the newest messages of the task's log, and the comments of verdicts that did not count."""
+    """Print the newest messages of the task's log, and the comments of verdicts that came too late to count."""
     if len(work.log) > _MESSAGES_SHOWN:
         earlier = counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")
         terminal.say(f"  … {earlier}: fleet task show {work.slug} -p {work.project}")

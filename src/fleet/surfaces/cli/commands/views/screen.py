@@ -13,7 +13,7 @@ from fleet.surfaces.cli.options import as_option
 
 
 def is_screen_possible() -> bool:
-    """Whether the TUI can be opened: a person is at a terminal, not a pipe, a dumb terminal or an agent."""
+    """Whether the TUI can be opened: all streams are a terminal that is not "dumb", and no agent runs this process."""
     is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))  # Textual draws on stderr
     return is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("FLEET_DISPATCH_ID")
 
@@ -21,7 +21,7 @@ def is_screen_possible() -> bool:
 def open_screen(*, actor: str | None = None) -> int:
     """Open the TUI and return its exit code when the person leaves it.
 
-    It is imported by name, because surfaces do not import each other.
+    Its module is imported by name, because surfaces do not import each other.
     """
     code: int = importlib.import_module("fleet.surfaces.tui.start").run(actor=actor)
     return code

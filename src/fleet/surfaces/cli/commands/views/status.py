@@ -66,7 +66,8 @@ def show_status(*, project: str | None, metrics: bool, json: bool) -> None:
 def _print_metrics(project: str | None) -> None:
     """Print the figures of the home as OpenMetrics.
 
-    Raise BadInput with a project: the figures carry projects as labels.
+    Raise BadInput when `project` is not None: the figures of all projects are printed, each with its project as a
+    label.
     """
     if project is not None:
         raise errors.BadInput(what="--metrics prints all projects, each with its label; leave -p out")
@@ -82,7 +83,7 @@ def _metrics(fleet: Fleet) -> str:
 
 
 def _print_page(page: Overview, now: int) -> None:
-    """Print the status page: a dead daemon, its sections, the projects, the cost, and what is not released."""
+    """Print the status page: whether the daemon has died, sections, projects, cost, and what is not released."""
     if page.daemon:
         terminal.say_lines([*(terminal.paint(line, "red") for line in wrapped(page.daemon, terminal.room())), ""])
     for section in sections(page):
