@@ -193,7 +193,11 @@ def command(engine: Engine, event: str, fleet: str) -> str:
 
 
 def installed_command(engine: Engine, event: str, fleet: str) -> str:
-    """Return the shell command of a hook in the person's own settings; it does nothing in an agent that has fleet's own hooks."""
+    """Return the shell command of a hook for the person's own settings of an engine.
+
+    It calls fleet only in an agent of fleet that was started without fleet's own hooks (FLEET_DISPATCH_ID is set,
+    FLEET_HOOKS is not). In the person's own sessions it does nothing.
+    """
     inside = '[ -z "$FLEET_DISPATCH_ID" ] || [ -n "$FLEET_HOOKS" ]'
     return f"{inside} || {command(engine, event, fleet)} {MARK}"
 

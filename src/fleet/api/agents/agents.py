@@ -87,9 +87,9 @@ class Agents(Part):
         return running_output(self._by.view, row)
 
     def follow(self, ident: str) -> Iterator[Lines]:
-        """Yield the new lines of an agent's output as they appear, until the agent has ended.
+        """Yield an agent's output so far, then each batch of new lines, until the agent has ended.
 
-        A line is yielded when it is complete.
+        Each item is a list of complete lines; the first has all that are there at the call.
         """
         from fleet.model.text.following import new_lines
 

@@ -164,7 +164,11 @@ class Coord(Part):
         self._by.world.start_fleet("drain", "--wait")
 
     def finish_handoff(self, entry: str, *, limit: float) -> HandoffView:
-        """Advance the handoff with the id `entry` until it is done or dropped, for at most `limit` seconds."""
+        """Advance a handoff until it is done or dropped, or `limit` seconds have passed, and return its view.
+
+        `entry` is its id. When the time was over first, its state is still "queued", and `deferred` says what it waits
+        for. Raise Absent when there is no such handoff.
+        """
         self._by.may("coord.finish_handoff")
         return handoff.finish(self._by.context, entry, limit=limit)
 

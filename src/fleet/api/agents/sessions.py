@@ -71,7 +71,10 @@ class Sessions(Part):
         return ended
 
     def _restart_coordinator(self, ident: str) -> None:
-        """Start fleet's own coordinator again if the ended dispatch was the coordinator loop in a project's seat."""
+        """Start fleet's own coordinator loop again if the dispatch was one that holds its seat and died by itself.
+
+        Do nothing when somebody asked the loop to exit, or when the limits of restarts forbid it.
+        """
         projects = self._by.store.read(lambda rows: q.seats_held_by(rows, dispatch=ident))
         if projects:
             from fleet.verbs.coord.restart import restart_if_dead_loop

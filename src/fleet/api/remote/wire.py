@@ -73,7 +73,10 @@ def name_of_class(made: type) -> str:
 
 
 def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
-    """Return a result made from its JSON and the name of its class from `type_of`; for "", the JSON itself."""
+    """Return a result made from its JSON and the name of its class from `type_of`; for "", the JSON itself.
+
+    "[module:Class]" makes a list of that class. Raise BadRequest for a class that is not one of fleet's results.
+    """
     if not type_name:
         return given
     if type_name.startswith("["):

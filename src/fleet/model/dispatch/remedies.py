@@ -262,7 +262,10 @@ def _decide_for_living(seen: Seen) -> Remedy:
 
 
 def _as_dismissal(press: Press) -> Dismiss:
-    """Return the Dismiss that stands for a Press when the daemon plays the coordinator."""
+    """Return the Dismiss that replaces a Press for a coordinator that is a duty of the daemon.
+
+    It has no process of its own to press: Dismiss only changes its rows. Request and reason stay the same.
+    """
     return Dismiss(asked_for=press.asked_for, reason=press.reason, act=press.act)
 
 

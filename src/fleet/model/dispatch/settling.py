@@ -48,7 +48,11 @@ class Outcome:
 
 
 def outcome(seen: Evidence) -> Outcome:
-    """Return how a dead dispatch ends: by its report, else by the exit that fleet requested, else by its exit status and work."""
+    """Return the state in which a dead dispatch ends, and the reason.
+
+    A dispatch that was never launched has failed. Otherwise its report decides; without a report, the exit that fleet
+    requested; without that, its exit status and whether it left work.
+    """
     if not seen.launched:
         return Outcome(exec_state="failed", reason=seen.asked_reason or seen.why_not_launched)
     if seen.report is not None:

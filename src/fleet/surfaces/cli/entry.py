@@ -173,7 +173,10 @@ def print_error(error: errors.FleetError, *, as_json: bool) -> None:
 
 
 def _exit_at_once(code: int) -> None:
-    """End the process without the interpreter's slow shutdown. The caller has written all output and closed everything."""
+    """End the process without the interpreter's slow shutdown. The caller has written all output and closed everything.
+
+    Return without ending it when Python runs interactively (-i) or coverage is measured: both need the normal shutdown.
+    """
     if sys.flags.interactive or "coverage" in sys.modules:
         return
     os._exit(code)

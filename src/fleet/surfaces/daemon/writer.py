@@ -326,7 +326,7 @@ class Writer:
             waiting = more() if len(batch) < self._most and monotonic() < until else None
 
     def _finish(self, done: list[Waiting]) -> None:
-        """Answer each request, after the commit. When one cannot be answered, log that and answer the others."""
+        """Answer each request after the commit, then call `committed`. A request that cannot be answered is logged."""
         for waiting in done:
             try:
                 waiting.finish(waiting)

@@ -201,7 +201,10 @@ def _resume_after_boot(fleet: Fleet) -> None:
 
 
 def _resume_rest(scene: Scene) -> list[str]:
-    """Let the next daemon resume the rest, and a person what was interrupted since; return a fault if that is refused."""
+    """Resume task `t` after the death: first as the next daemon does, then as a person does. Return the faults.
+
+    Contested at the daemon's resume is no fault.
+    """
     with scene.fleet("fleet-daemon") as fleet, contextlib.suppress(errors.Contested):
         _resume_after_boot(fleet)
     return resume_again(scene)

@@ -192,9 +192,11 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
 
 
 def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
-    """Return the claims of the task's bundle (worktree and folder) by kind, each with what was seen of its resource.
+    """Return the claims of the task's bundle by kind, each with whether it is free and how its thing looks.
 
-    {} for a coordinator, which has no bundle. First removes resources whose creation was interrupted.
+    Empty for a coordinator, which has no bundle. First remove things whose creation was interrupted, and undo an
+    interrupted removal of the worktree. Raise OtherHost when another home owns a claim, WorktreeRefused when the thing
+    of a live claim is foreign or unknown.
     """
     if order.slug is None:
         return {}

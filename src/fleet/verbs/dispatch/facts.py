@@ -274,9 +274,9 @@ def _why_carried(context: Context, row: Dispatch, census: Census | None) -> str:
 
 
 def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> str:
-    """Return the clause that a process belongs to another machine, so that its life cannot be proven here.
+    """Return ": …", to append to a sentence: the process is of another machine, and how to disown its claims.
 
-    Returns "" for a process of this machine, and when there is no process.
+    "" for a process of this machine, and when there is no process.
     """
     if process is None or process.host == context.world.host.machine:
         return ""

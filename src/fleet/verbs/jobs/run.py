@@ -239,7 +239,10 @@ class Runner:
         self._patience = min(self._patience * 2, _LOOK_AGAIN)
 
     def _wait_until(self, at: int) -> None:
-        """Wait until the time `at`, when the next retry is due, but only for a moment, because another event may come first."""
+        """Wait until the time `at`, when the next retry is due, but at most 0.15 seconds: something else may happen.
+
+        While no item may start (an engine is held, a budget is spent), wait one second, whatever `at` is.
+        """
         left = max(at - self._context.world.clock.now(), 0) / SECOND
         self._context.world.clock.wait(
             _LOOK_LATER if self._engines.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN)

@@ -147,11 +147,14 @@ def _branch_exists(context: Context, repository: str, branch: str) -> bool:
 
 def start_of_task(
     context: Context, project: str, slug: str, repository: str, *, onto: str | None = None
-) -> tuple[str, str | None, bool]:
-    """Return the branch that a task starts from, that branch's commit, and whether the task has its own branch already.
+) -> tuple[str, str, bool]:
+    """Return the branch that a task starts from, the commit to start at, and whether the task has its own branch.
 
-    `onto` is a branch to start from in place of the integration branch. Without it, first fast-forward the integration
-    branch to its target if possible; raise MergesMissing when recorded merges are missing.
+    The branch is `onto` or, without it, the integration branch; never the task's own. The commit is its tip, or the tip
+    of the integration branch when there is no branch `onto`. A missing integration branch is made from its target.
+
+    Without `onto`, fast-forward the integration branch to its target first, unless a merge is running or the two have
+    diverged. Raise MergesMissing when recorded merges are missing.
     """
     name, mine = onto or context.settings(project).integration, task_branch(slug)
     target = "" if onto else _followed_branch(context, project, repository)

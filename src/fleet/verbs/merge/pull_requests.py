@@ -34,7 +34,12 @@ CHECK_INTERVAL = 60 * SECOND
 
 
 def open_pull_request(context: Context, project: str, slug: str) -> PullRequestView:
-    """Push a task's branch and open a pull request for it, if none is open. Raises NotPulled when that fails."""
+    """Push the branch of a finished task and open its pull request, unless one is recorded already.
+
+    Return it with the state "open"; the forge is not asked whether a recorded one is still open. Raise NotPulled when
+    pushing or opening fails, IllegalStep for unfinished work, Contested while an agent works on the task, and WorkMoved
+    when its branch is not at the reported commit.
+    """
     with context.world.project_gate(project, "pull"):
         task = _pullable_task(context, project, slug)
         repository, remote, program = _remote_and_forge(context, project, slug)
@@ -263,7 +268,10 @@ def _record_opened(project: str, slug: str, address: str) -> Change[None]:
 
 
 def _record_closed(project: str, slug: str, address: str) -> Change[None]:
-    """Return the change that parks a task at the stage `fix` because its pull request was closed without a merge."""
+    """Return the change that forgets a task's closed pull request and parks the task at the stage `fix`.
+
+    It changes nothing when another address is recorded by then.
+    """
     reason = f"its pull request {address} was closed without being merged"
 
     def work(tx: Tx) -> None:

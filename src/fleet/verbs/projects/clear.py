@@ -129,7 +129,10 @@ def _end_task(context: Context, project: str, slug: str) -> None:
 
 
 def _commit_uncommitted(context: Context, project: str) -> list[str]:
-    """Commit the uncommitted work of each worktree of the project to a ref of its own. Returns the refs."""
+    """Commit what is uncommitted in the kept worktrees of archived tasks, each to a ref, and release those worktrees.
+
+    Return the refs. A worktree whose work cannot be committed is skipped and stays.
+    """
     trees = [tree for tree in kept_worktrees(context) if tree.project == project and tree.committable]
     return [commit_kept_work(context, project, tree.task).ref for tree in trees]
 

@@ -33,7 +33,10 @@ def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteContr
 
 
 def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
-    """Return whether a project's remote control is "up" or "down"; None when nobody has set it. Raises NoSuchProject."""
+    """Return a project's remote control; its field `remote_control` is "up", "down", or None when nobody set it.
+
+    Raise NoSuchProject when there is no such project.
+    """
     row = q.remote_control_of(rows, project=names.project(project))
     if row is None:
         raise errors.NoSuchProject(project=project)

@@ -60,7 +60,10 @@ def can_continue(engine: Engine, conversation: str | None) -> bool:
 
 
 def transcript_files(engine: Engine, conversation: str) -> list[str]:
-    """Return the files in which the engine keeps a conversation; an empty list when it keeps them elsewhere."""
+    """Return the paths of the existing files in which the engine has written a conversation; `conversation` is its id.
+
+    The engine's file says where they are (`transcript`). Empty when it does not say, or when no such file exists.
+    """
     return [found for path in engine.transcript for found in glob.glob(_pattern(path, conversation))]
 
 

@@ -110,7 +110,8 @@ def _in_progress_error(gate: Gate, subject: str) -> errors.ResumeInProgress:
 def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
     """Stop the process that holds the gate (SIGTERM, then SIGKILL) and return it; None when the gate became free.
 
-    Raises ForceRefused when the process is not proven to be the holder.
+    The stop is recorded before the first signal. That the process is gone is not proven: take the gate to know. Raise
+    ForceRefused when the process is not proven to be the holder.
     """
     for _ in range(_LOOKS):  # a process that has just taken the gate may not have written its name yet
         holder = gate.holder()

@@ -174,7 +174,10 @@ def _missing_variables(context: Context, project: str) -> list[Obstacle]:
 
 
 def _check_branches(context: Context, project: str) -> None:
-    """Raise the error that says why agents have no commit to start from; return when they have one."""
+    """Raise the error that says why no agent could start from the project's integration branch. Changes nothing.
+
+    Return when one could: the branch exists, or there is a commit to make it from and git allows a branch of its name.
+    """
     from fleet.verbs.merge.branches import check_integration
 
     check_integration(context, project, context.project(project).path)

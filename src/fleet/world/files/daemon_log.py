@@ -94,6 +94,7 @@ class Log:
 
 
 def _rename_log(old: str, new: str) -> None:
+    """Rename a log file, replacing a file at the new path; do nothing when there is none at the old one."""
     if os.path.lexists(old):
         os.replace(old, new)
 

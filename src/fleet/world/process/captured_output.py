@@ -68,8 +68,9 @@ class Recording:
             self._file = -1
 
     def text(self, most: int) -> str:
-        """Return the whole output if it has at most `most` bytes; else its beginning and end, and how much is left out."""
-        if self.size <= most <= _SHOWN:
+        """Return the whole output if it has at most `most` bytes (at most _SHOWN); else its ends, and how much is left out."""
+        most = min(most, _SHOWN)  # no more is kept
+        if self.size <= most:
             return self._first.decode("utf-8", "replace")
         half = most // 2
         where = f": {self.path}" if self.path else ""

@@ -117,9 +117,9 @@ class Rounds:
             self._news.notify()
 
     def join(self, seconds: float) -> bool:
-        """Wait at most this many seconds for the running round to end.
+        """Wait at most this many seconds for the duty's thread to end, after `stop`; it ends after its round.
 
-        Returns whether the thread has ended or was never started.
+        Return False when the thread still runs.
         """
         if self._thread.ident is not None:
             self._thread.join(seconds)

@@ -235,7 +235,10 @@ class Server:
         self._send(request.connection, answer)
 
     def _do_in_child(self, request: Request) -> None:
-        """Perform a request in a child process, after a worker thread has checked its token."""
+        """Let a worker thread check a request's token and give the request to a child process; return at once.
+
+        The child process answers. A request that is refused before that is answered by the worker thread.
+        """
 
         def begin() -> dict[str, object]:
             """Give the request to a child process, which answers later: return {}, or the answer that refuses it."""

@@ -231,7 +231,10 @@ def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted
 
 
 def _agent_command(row: Dispatch) -> tuple[str, ...]:
-    """Return the command that the dispatch's agent was started with, as words, for its successor."""
+    """Return the command that was given after `--` when the agent was dispatched; its successor gets the same.
+
+    Empty when none was given, as for most engines: they have a program of their own.
+    """
     return tuple(json.loads(row.command or "[]"))
 
 

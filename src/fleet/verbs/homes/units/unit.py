@@ -52,7 +52,10 @@ class UnitSystem(Protocol):
         """Return the id of the fleet home that a unit's file was written for; None when fleet did not write it."""
 
     def enable(self, unit: Unit, *, start: bool) -> str:
-        """Let the system start the daemon from now on. Returns why it failed; "" when it worked."""
+        """Let the system start the daemon at each log-in or boot and, with `start`, also now.
+
+        Return why that failed; "" when it worked.
+        """
 
     def start(self, unit: Unit) -> str:
         """Start the daemon of an installed unit. Returns why it failed; "" when it worked."""
