@@ -44,7 +44,10 @@ def __getattr__(name: str) -> object:
 
 
 def open(home: "str | None" = None, *, actor: "str | None" = None) -> "Fleet":  # noqa: A001
-    """Open a fleet home (default: $FLEET_HOME or ~/.fleet) as the given actor, and return its Fleet."""
+    """Open a fleet home (default: $FLEET_HOME or ~/.fleet) as the given actor, and return its Fleet.
+
+    A missing home is created for a person, not for an agent. `actor` None: the agent or person of the environment.
+    """
     from fleet.api.fleet import Fleet
 
     return Fleet.open(home=home, actor=actor)

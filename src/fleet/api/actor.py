@@ -256,7 +256,10 @@ class Actor:
         return self.world.files
 
     def files_of_home(self, name: str) -> str:
-        """Return the text of the file `name` in the fleet home."""
+        """Return the text of one file of the fleet home; bytes that are not UTF-8 are replaced.
+
+        `name` is its path below the home and is not checked. Raise OSError when it is missing or a symlink.
+        """
         return self.files.read(name).decode("utf-8", "replace")
 
     def gate(self, name: str) -> Gate:

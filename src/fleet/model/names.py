@@ -77,8 +77,8 @@ def project(given: str) -> str:
 def project_and_slug(given: str, project: str | None = None) -> tuple[str | None, str]:
     """Return the project and the slug of a task that is given as PROJECT/SLUG, or as SLUG alone.
 
-    `project` is the project given apart from the task, None for none. Raise BadInput when both name a project and the
-    two differ.
+    `project` is the project given apart from the task, None for none. Neither name is checked, and a text of another
+    form (a/b/c, web/) is returned as the slug. Raise BadInput when both name a project and the two differ.
     """
     named, slash, rest = given.partition("/")
     if not (named and slash and rest) or "/" in rest:

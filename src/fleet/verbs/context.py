@@ -44,7 +44,7 @@ class Committer:
     def caller(self, key: str | None = None) -> Caller:
         """Return the Caller of a request that this actor makes at this moment.
 
-        `key` is the request's idempotency key; with None a new one is made.
+        `key` is the request's idempotency key; with None a new one is made. Raise BadName when it is not valid.
         """
         if key is None:
             key = self.ids.key()

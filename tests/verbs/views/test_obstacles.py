@@ -95,6 +95,10 @@ def test_the_integration_branch_is_checked_out(scene):
     scene.git("checkout", "--quiet", "-b", "fleet/main")
     ready_task(scene)
     assert kinds(scene) == ["BranchInUse"]
+    said = scene.fleet.tasks.why(**PLACE).sentences
+    assert any(each.startswith("what t makes is not merged: ") for each in said), said
+    assert not any("does not start" in each for each in said), "the agent itself may start"
+    assert scene.dispatch("t")
 
 
 @pytest.mark.req("OBS-3")

@@ -38,7 +38,10 @@ class Claims(Part):
         return [claim for claim in every if klass in {None, claim.class_} and kind in {None, claim.kind}]
 
     def inspect(self, ident: str) -> Inspected:
-        """Return the claims of a dispatch, each with what the world shows of it now."""
+        """Return the claims of a dispatch, each with what the world shows of it now; of an archived one as recorded.
+
+        Raise Absent when there is no such dispatch, BadId when `ident` is no dispatch id.
+        """
         return claim_views.inspect(self._by.view, ident)
 
     def disown(self, ident: str, kind: str, reason: str) -> Disowned:

@@ -75,8 +75,8 @@ class Tasks(Part):
         if kept is not None:
             return why.replaced(sentences=[kept.spoken, *why.sentences])
         found = obstacles.task_obstacles(self._by.view, project, slug) if why.ready else []
-        sentences = [f"{slug} does not start: {each.text}" for each in found]
-        return why.replaced(obstacles=found, sentences=[*why.sentences, *sentences])
+        sentences = [*why.sentences, *(obstacles.sentence(slug, each) for each in found)]
+        return why.replaced(obstacles=found, sentences=sentences)
 
     # planning ---------------------------------------------------------------------------------------------------------
     def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Added:  # noqa: ANN401 - the fields of NewTask

@@ -61,7 +61,8 @@ def is_rule(command: object) -> bool:
 def commands_in(line: str) -> list[list[str]]:
     """Return the words of each command in a shell line, split at `&&`, `||`, `;` and `|`; [] when it cannot be parsed.
 
-    Words may be quoted. A line with a variable, a redirection, a substitution or a pattern is never parsed.
+    Words may be quoted. Outside quotes only letters, digits and `_-./:=@%+` are parsed: no variable, redirection,
+    substitution, pattern, comma or newline. An empty command gives [] too.
     """
     commands: list[list[str]] = [[]]
     word: str | None = None

@@ -279,9 +279,10 @@ def note_trouble(context: Context, project: str, trouble: str | None) -> None:
 
 
 def _situation(context: Context, project: str, told_at: int) -> Situation:
-    """Return what a coordinator would find in a tick now: work to do, reports, overdue agents, questions, ended holds.
+    """Return what a coordinator would find in a tick now: work, reports, overdue agents, questions, ended holds.
 
-    `told_at` is the time, in milliseconds, when the coordinator was last told what there is to do.
+    All that is there now counts, also what it was told before. `told_at`, when it was last told in milliseconds, only
+    gives the time that has passed since, after which a tick is due.
     """
     now = context.world.clock.now()
     review = context.settings(project).review

@@ -64,10 +64,10 @@ def way_out(ident: str, pids: Iterable[int]) -> str:
 
 
 def find_remains(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
-    """Return the processes that a dispatch has left running.
+    """Return the processes that a dispatch has left running, and those in doubt: only `ours` provably belong to it.
 
-    `census` is a list of all processes that was read before. A caller that decides something must not pass one from
-    before the proof of the agent's death.
+    `census` is a list of all processes that was read before; with None, or when a process was forked since, it is read
+    anew. A caller that decides something must not pass one from before the proof of the agent's death.
     """
     groups = _cgroup_claims(context, row)
     for _ in range(_LOOKS):

@@ -103,7 +103,11 @@ def _may_end(seen: Seen, *, dismiss: bool) -> bool:
 
 
 def _facts_about_end(context: Context, row: Dispatch, listing: Listing | None, known: Seen | None) -> Seen:
-    """Return the facts `known` if they prove a death that cannot be undone; else gather and return new ones."""
+    """Return `known` if it proves that a launched dispatch is dead and left no process; else gather new facts.
+
+    A dispatch that was not launched is looked at again: it may have started meanwhile. `known` is None when no facts
+    were gathered before; `listing` are tmux's panes, read when needed if it is None.
+    """
     proven = known is not None and known.condition == "dead" and may_settle(known) and is_in_flight(row)
     return known if known is not None and proven else facts_about_end(context, row, listing)
 

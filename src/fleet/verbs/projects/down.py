@@ -35,10 +35,10 @@ def down(context: Context, project: str) -> Down:
 
 
 def stop_all(context: Context, project: str, *, reason: str) -> Down:
-    """Stop every agent of a project that works on a task; their work is kept.
+    """Stop every agent of a project that works on a task; their work is kept. Return which stopped, and what is left.
 
-    A merge or rehearsal that runs is left alone, because it may be a person's own command; one whose process is dead is
-    settled.
+    A merge or rehearsal is left alone while it runs, because it may be a person's own command, or when nobody can tell
+    whether it runs; one whose process is dead is settled.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     stopped, left = [], []
@@ -55,8 +55,8 @@ def stop_all(context: Context, project: str, *, reason: str) -> Down:
 
 def running_jobs(context: Context, project: str) -> list[str]:
     """Return the ids of the jobs of a project that are running."""
-    rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST_JOBS))
-    return [row.id for row in rows if row.state == _RUNNING_JOB]
+    rows = context.store.read(lambda snapshot: q.unfinished_jobs(snapshot, most=_MOST_JOBS))
+    return [row.id for row in rows if row.project == project and row.state == _RUNNING_JOB]
 
 
 def _stop_coordinator(context: Context, project: str) -> tuple[str | None, list[str]]:

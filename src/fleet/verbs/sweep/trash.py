@@ -169,10 +169,12 @@ def _describe_row(context: Context, row: AnyTrash) -> str:
 
 
 def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept]:
-    """Make each trash folder of this home and its row agree, and yield a finding for each.
+    """Repair what disagrees with the record of each trash folder of this home, and yield one finding a record.
 
-    Folders of a task whose bundle another process is working on are skipped. Without `kill`, only report; expired
-    folders are deleted only if `is_due`.
+    Files whose worktree is still claimed are moved back; a folder that is gone or empty, and a move that was not
+    recorded, are recorded; expired folders are deleted. A folder without a record is not looked at; tasks whose bundle
+    another process works on are skipped. Without `kill`, only report; `is_due`, which decides on expired folders, is
+    then false.
     """
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=own_home_id(context))):
         gate = cleanup_gate_of_task(context, row.project, row.slug)

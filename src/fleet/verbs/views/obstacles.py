@@ -92,7 +92,10 @@ def start_refusals(context: Context, wanted: Wanted) -> list[errors.FleetError]:
 
 
 def task_obstacles(context: Context, project: str, slug: str) -> list[Obstacle]:
-    """Return everything that keeps one ready task from starting."""
+    """Return what keeps one ready task from starting, or its project from merging; [] when nothing is found.
+
+    Not checked: whether the task is ready, whether the coordinator can be woken, and who owns the task's bundle.
+    """
     from fleet.verbs.dispatch.plan import Wanted
 
     seat = seat_status(context, project)
@@ -102,6 +105,13 @@ def task_obstacles(context: Context, project: str, slug: str) -> list[Obstacle]:
     checks.append(why_uncoordinated(seat.state, seat.holder, seat.epoch, ready=True))
     different = {each.spoken: each for each in checks if each is not None}  # bad settings fail several checks
     return [_obstacle_of(project, each, slug) for each in different.values()]
+
+
+def sentence(slug: str, obstacle: Obstacle) -> str:
+    """Return the sentence that tells a person of an obstacle of a ready task."""
+    if obstacle.kind == errors.BranchInUse.__name__:
+        return f"what {slug} makes is not merged: {obstacle.text}"
+    return f"{slug} does not start: {obstacle.text}"
 
 
 def _own_refusals(context: Context, row: ListedTask, known: list[errors.FleetError]) -> list[errors.FleetError]:

@@ -185,9 +185,10 @@ def _condition(
     home: str = "",
     who: str = "",
 ) -> Condition:
-    """Return a condition, with credentials and control characters removed from its texts and their length limited.
+    """Return a condition whose texts are escaped, and whose body is cut and freed of passwords in addresses.
 
-    Its title names `who`; without it the task, or the coordinator when there is no task.
+    `is_unique`: it can begin only once. `home`: the only home that notifies about it; "" when any may. The title names
+    `who`; without it the task, or the coordinator when there is no task.
     """
     return Condition(
         subject=subject,

@@ -171,7 +171,10 @@ class Rounds:
         return False
 
     def _run_once(self) -> None:
-        """Run one round, log what it did, and record its end or its error. Raises nothing but DutyOver."""
+        """Run one round, log what it did, and record its end or its error. Raises nothing but DutyOver.
+
+        A round that cannot run now (NotNow, TickInProgress) is no error: the next one is asked for.
+        """
         error: str | None = None
         try:
             for line in self._run_duty():

@@ -140,9 +140,9 @@ def _is_warm_tree_usable(context: Context, claim: Claim) -> bool:
 
 
 def _may_be_in_use(context: Context, project: str) -> bool:
-    """Return whether the verify command of another finisher may still run in the tree.
+    """Return whether the verify command of another finisher of this home may still run in the warm tree.
 
-    The caller holds the merge gate, so finishers that live are its own. A finisher that is dead and not settled, or
+    The caller holds the merge gate, so a finisher that lives is the caller's. One that is dead and not settled, or
     whose life is unknown, may have left its command running.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))

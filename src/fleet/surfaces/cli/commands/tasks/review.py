@@ -212,7 +212,10 @@ def _give_verdict(fleet: Fleet, work: Work, choice: str) -> bool:
 
 
 def _ask_comments(place: str) -> str:
-    """Return the person's comments on the work, written in an editor; without an editor, typed as one line."""
+    """Ask the person for comments on the work of `place` (PROJECT/SLUG) and return them; "" when there are none.
+
+    They are written in an editor; where no editor can be started, typed as one line.
+    """
     try:
         return (click.edit(_TEMPLATE.format(place=place)) or "").partition(_MARKER)[0].strip()
     except click.ClickException as error:
