@@ -92,7 +92,11 @@ def arguments() -> Part:
     ):
         parser.add_argument(f"--{option}", type=int, default=default)
     parser.add_argument("--only", type=lambda names: names.split(","), default=[])
-    return parser.parse_args()
+    part = parser.parse_args()
+    unknown = set(part.only) - {*SCENARIOS, *ACTS}
+    if unknown:
+        parser.error(f"--only: {', '.join(sorted(unknown))} is none of {', '.join([*SCENARIOS, *ACTS])}")
+    return part
 
 
 def plays(part: Part, stores: dict[str, str], reason: str) -> list[Play]:
@@ -129,13 +133,14 @@ def why_broken(done: subprocess.CompletedProcess[str], lines: list[str]) -> str:
 def heading(part: Part, minutes: float) -> str:
     """Return the sentences that say to which run the figures belong: when, whether it was the whole, and how to repeat a part."""
     ran = f"played on {datetime.now(UTC):%Y-%m-%d} in {minutes:.0f} minutes"
-    if part.every == 1 and part.most == 0:
+    if part.every == 1 and part.most == 0 and not part.only:
         return f"All deaths and failing calls, {ran}."
     single = (
         f"one in {part.every} deaths and failing calls, and at least one of each" if part.every > 1 else "all deaths"
     )
     doubles = f"{part.most} of the double deaths of each scenario" if part.most else "all double deaths"
-    again = f'make deaths PART="--every {part.every} --most {part.most} --offset {part.offset}"'
+    only = f" --only {','.join(part.only)}" if part.only else ""
+    again = f'make deaths PART="--every {part.every} --most {part.most} --offset {part.offset}{only}"'
     return f"Not the whole, but a part, {ran}: {single}; {doubles}.\n`{again}` repeats it."
 
 

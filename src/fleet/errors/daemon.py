@@ -17,8 +17,8 @@ class DaemonSilent(Contested):
 
     says = "the daemon of {home} ({holder}) does not answer"
     hint = (
-        "it may be stopped by a signal: `kill -CONT {pid}` continues it; `fleet daemon logs` shows what it did last. "
-        "Until it answers or its process has ended, commands work without it, and no other daemon starts"
+        "it may be starting or ending, or stopped by a signal: `kill -CONT {pid}` continues it; `fleet daemon logs` "
+        "shows what it did last. Until it answers or its process has ended, commands work without it, and no other daemon starts"
     )
 
 

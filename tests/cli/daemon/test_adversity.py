@@ -250,7 +250,8 @@ def looking(monkeypatch):
     monkeypatch.setattr(changes, "_APART", 0.001)
     monkeypatch.setattr(changes, "PATIENCE", 0.01)
     home, logged = Home(), []
-    part = changes.Changes(home, send=print, tell=print, log=lambda event, **_why: logged.append(event))
+    said = lambda event, **_why: logged.append(event)  # noqa: E731
+    part = changes.Changes(home, send=print, tell=print, lost=print, log=said)
     yield part, home, logged
     home.answers.set()
     part.stop(time.monotonic() + 60)

@@ -327,7 +327,7 @@ def test_a_daemon_whose_parts_do_not_end_has_ended_before_its_client_gives_up(mo
     changes._thread = endless
     server = Server.__new__(Server)
     server.loop = SimpleNamespace(stop_listening=list, close=list, run_once=endless.join)
-    server._at_work, server._workers, server.changes = 1, workers, changes
+    server._at_work, server._workers, server._own_workers, server.changes = 1, workers, workers, changes
     daemon = run.Daemon.__new__(run.Daemon)
     daemon._log = lambda *_event, **_facts: None
     daemon._duties, daemon._server, daemon._household = SimpleNamespace(stop=endless.join), server, household

@@ -225,13 +225,14 @@ def test_a_connection_of_another_user_is_closed_before_it_is_greeted(tmp_path, m
     loop.close()
 
 
-def agents_of(home, ident):
-    """The processes that bear the mark of a dispatch."""
+def agents_of(home, ident, *, program):
+    """The processes that bear the mark of a dispatch and have become its program."""
     mark = f"FLEET_DISPATCH_ID={ident}".encode()
     bearing = set()
     for pid in account.processes_of(str(home)):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a command that ends meanwhile
-            if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            marked = mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            if marked and Path(f"/proc/{pid}/comm").read_text().strip() == program:
                 bearing.add(pid)
     return bearing
 
@@ -246,14 +247,14 @@ def test_no_agent_ends_with_the_daemon(fleet, served, end, tmux):
     while fleet.ask("ps")[0]["state"] != "running" and time.monotonic() < deadline:
         time.sleep(0.01)
     # While `fleet launch` becomes the agent, the process has no environment for a moment.
-    while not (before := agents_of(fleet.home, ident)) and time.monotonic() < deadline:
+    while not (before := agents_of(fleet.home, ident, program="sleep")) and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(served.pid, end)
     if end != signal.SIGHUP:
         served.process.wait(PATIENCE)
         served.start()
     assert [(agent["id"], agent["state"]) for agent in fleet.ask("ps")] == [(ident, "running")]
-    assert agents_of(fleet.home, ident) == before
+    assert agents_of(fleet.home, ident, program="sleep") == before
     assert before
     fleet("kill", ident, "--reason", "the test is over").ok()
 

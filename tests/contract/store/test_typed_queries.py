@@ -77,7 +77,7 @@ def test_every_column_has_the_type_that_postgresql_gives_it(store):
                 faults.append(f"{name}.{column} is {known}, not the type {result.ftype(number)}")
             place = result.ftable(number), result.ftablecol(number)
             required = [sure for (sure,) in store._db.execute(REQUIRED, place).fetchall()]
-            free = f"-- column: {column} " in block or (" LEFT JOIN " in block and known.endswith("None"))
+            free = f"-- column: {column} " in block or ("LEFT JOIN " in block and known.endswith("None"))
             if required and not free and required[0] == known.endswith("None"):
                 faults.append(f"{name}.{column} is {known}")
     assert faults == []

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Seconds within which a daemon has to answer after its start, and to end after `stop`.
 _START = 20.0
 _END = 30.0
+# Seconds for which `start` waits for a process that holds the home and does not answer: it may be starting or ending.
+_PASSING = 5.0
 _LOOK = 0.05
 # Seconds within which the daemon answers a question about its status; one that is stopped does not.
 _ANSWER = 10.0
@@ -118,8 +120,8 @@ def start(by: Actor) -> DaemonStatus:
     if by.moved is not None:
         raise by.moved
     refuse_unusable_store(by)
-    if silent := why_silent(by):
-        raise silent
+    if (found := _wait_out(by)) is not None:
+        return _seated(by, found)
     before = daemon_log.newest(by.home, _NEWEST)
     if not start_by_unit(by.world):
         by.world.start_fleet("daemon", "run", "--detached", more=ONE_ARENA)
@@ -130,6 +132,21 @@ def start(by: Actor) -> DaemonStatus:
             raise errors.FleetError(what=f"the daemon did not start within {_START:g} s; `fleet daemon logs` says why")
         by.clock.wait(_LOOK)
     return _seated(by, found)
+
+
+def _wait_out(by: Actor) -> DaemonStatus | None:
+    """Wait for a process that holds the home until it answers or lets go, as one that starts or ends soon does.
+
+    Returns the status that it sends; None when no process holds the home. Raise DaemonSilent after 5 seconds.
+    """
+    until = by.clock.ticks() + _PASSING
+    while silent := why_silent(by):
+        if (found := _answered(by)) is not None:
+            return found
+        if by.clock.ticks() > until:
+            raise silent
+        by.clock.wait(_LOOK)
+    return None
 
 
 def refuse_unusable_store(by: Actor) -> None:
@@ -202,12 +219,9 @@ def stop(by: Actor) -> DaemonStatus:
         pass  # it ended before it could answer
     finally:
         door.close()
-    gate = by.world.daemon_gate()
-    until = by.clock.ticks() + _END
-    while not gate.is_free():
-        if by.clock.ticks() > until:
-            raise errors.FleetError(what=f"the daemon ({gate.holder()}) is still ending after {_END:g} s")
-        by.clock.wait(_LOOK)
+    if not has_ended(by):
+        holder = by.world.daemon_gate().holder()
+        raise errors.FleetError(what=f"the daemon ({holder}) is still ending after {_END:g} s")
     after = _absent(by)
     return found.replaced(running=False, unheld=after.unheld, store_error=after.store_error)
 
@@ -218,6 +232,17 @@ def restart(by: Actor) -> DaemonStatus:
     if _answered(by) is not None:
         stop(by)
     return start(by)
+
+
+def has_ended(by: Actor) -> bool:
+    """Wait until no daemon holds the home. Returns False when one still does after 30 seconds."""
+    gate = by.world.daemon_gate()
+    until = by.clock.ticks() + _END
+    while not gate.is_free():
+        if by.clock.ticks() > until:
+            return False
+        by.clock.wait(_LOOK)
+    return True
 
 
 def other_than_unit(by: Actor) -> int | None:

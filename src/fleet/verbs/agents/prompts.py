@@ -66,11 +66,12 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
     names.DispatchId(ident)
     _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
     project, slug = _parse_owner(wanted)
+    kind = _parse_kind(wanted.kind, slug)
     _refuse_another_owner(context, ident, owner(project=project, slug=slug))
+    _refuse_another_kind(context, ident, wanted.kind)
     held = _inbox_of(context, ident)
     if held is not None and held.is_live:
         return _prompt_outcome("already_acquired", ident, context, held)
-    kind = _parse_kind(wanted.kind, slug)
     context.world.files.refuse_blocked(paths.INBOX)
     order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
                   repository=context.project(project).path, prompt=content)  # fmt: skip
@@ -89,6 +90,13 @@ def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and row.owner != wanted:
         raise errors.NotOwned(what=f"dispatch {ident}", owner=row.owner)
+
+
+def _refuse_another_kind(context: Context, ident: str, wanted: str | None) -> None:
+    """Raise BadInput when the dispatch exists and is not of the wanted kind; None wants none in particular."""
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+    if row is not None and wanted is not None and row.kind != wanted:
+        raise errors.BadInput(what=f"--kind {wanted} contradicts dispatch {ident}, whose kind is {row.kind}")
 
 
 def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
@@ -378,8 +386,10 @@ def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
     """
     word = given or ("worker" if slug else "coord")
     kind = next((known for known in DISPATCH_KINDS if known == word), None)
-    if kind is None or (kind == "coord") != (slug is None):
-        raise errors.BadInput(what=f"kind {word!r} does not fit: a coordinator has no task, everything else has one")
+    if kind is None:
+        raise errors.BadInput(what=f"--kind {word!r} is not one of {', '.join(DISPATCH_KINDS)}")
+    if (kind == "coord") != (slug is None):
+        raise errors.BadInput(what=f"--kind {word} does not fit: a coordinator has no task, everything else has one")
     return kind
 
 
@@ -426,15 +436,19 @@ def _prompt_outcome(outcome: str, ident: str, context: Context, claim: Claim) ->
 def _refuse_other_home(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
     """Raise OtherHost when another home made the dispatch, MeantElsewhere when the caller means another host or tmux socket.
 
-    `host` (its id or name) and `socket` are what the caller means, None when it names none.
+    `host` (its id or name) and `socket` are what the caller means, None when it names none. Raise BadInput for an empty
+    one: a script's variable that is not set must not switch the check off.
     """
+    for option, given in (("--host-id", host), ("--tmux-socket", socket)):
+        if given == "":
+            raise errors.BadInput(what=f"{option} is empty")
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None:
         refuse_foreign(context, f"dispatch {ident}", row)
     world = context.world
-    if host and host not in {world.host.id, world.host.name}:
+    if host is not None and host not in {world.host.id, world.host.name}:
         made, here = host_named(context, host), f"{world.host.name} (host {world.host.id})"
         raise errors.MeantElsewhere(what=f"the prompt of {ident}", made=made, here=here)
-    if socket and socket != world.tmux.socket:
+    if socket is not None and socket != world.tmux.socket:
         made, here = f"tmux socket {socket}", f"tmux socket {world.tmux.socket} of {this_home(context)}"
         raise errors.MeantElsewhere(what=f"the prompt of {ident}", made=made, here=here)

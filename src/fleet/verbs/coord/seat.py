@@ -22,9 +22,11 @@ from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
+from fleet.verbs.sweep.derived_files import reconcile_coord_state
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from fleet.model.identity import Life
     from fleet.store.queries import Dispatch
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -101,8 +103,7 @@ def _holder_lives_error(context: Context, project: str, holder: Dispatch, left: 
     process = Identity.parse(holder.process or holder.spawner)
     life = context.world.processes.life(process) if own else "unknown"
     far = not own or (life == "unknown" and process is not None and process.host != context.world.host.machine)
-    look = "look at it with `fleet logs" if is_held_by_daemon(holder) else "attach to it with `fleet attach"
-    advice = left.why if left.strangers else f"{look} {holder.id}`{' there' if far else ''}"
+    advice = _advice(project, holder, left, life=life, far=far)
     return errors.CoordinatorLives(
         project=project,
         life="starting" if own and not far and is_pending(holder) else life,
@@ -111,6 +112,16 @@ def _holder_lives_error(context: Context, project: str, holder: Dispatch, left: 
         socket=holder.tmux_socket,
         advice=f"{advice}; {disown_hint(holder.id)}" if far else advice,
     )
+
+
+def _advice(project: str, holder: Dispatch, left: Leave, *, life: Life, far: bool) -> str:
+    """Return what a person can do about a seat's holder that was left alone; `far`: it is another home's or machine's."""
+    if left.strangers:
+        return left.why
+    if life == "dead" and not far:
+        return f"{left.why}; `fleet coord stop -p {project}` ends what it left, then start again"
+    look = "look at it with `fleet logs" if is_held_by_daemon(holder) else "attach to it with `fleet attach"
+    return f"{look} {holder.id}`{' there' if far else ''}"
 
 
 def holder_of(context: Context, project: str) -> Dispatch | None:
@@ -141,6 +152,7 @@ def stop(context: Context, project: str, reason: str) -> Unseated:
         if withdrawn is not None:
             end_withdrawn(context, withdrawn, reason)
         if is_empty:
+            reconcile_coord_state(context, write=True)  # no coordinator is left whose tick would
             return Unseated(project=project, id=seat.holder, stopped=True, why="")
 
 

@@ -195,7 +195,7 @@ def _read_page(
         today=cost_of_day(rows, now),
         remote_control=[],
         reclaim=counts.reclaim,
-        elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
+        elsewhere=[_describe_claims_elsewhere(rows, row, world) for row in elsewhere],
         left_out=LeftOut(),
     )
     stopped = [(task.project, task.slug) for task in page.failed] + [(task.project, task.slug) for task in page.parked]
@@ -408,7 +408,7 @@ def _claimed_attempt(row: TaskOnHand) -> Attempt:
     )
 
 
-def _describe_claims_elsewhere(row: ClaimsElsewhere, world: World) -> str:
+def _describe_claims_elsewhere(rows: Rows, row: ClaimsElsewhere, world: World) -> str:
     """Return the line that tells how many claims another home, host or tmux socket has to release."""
     count = f"{row.n} claim{'' if row.n == 1 else 's'}"
     ways = "if it no longer exists, `fleet dispatches disown` gives up its claims"
@@ -416,5 +416,7 @@ def _describe_claims_elsewhere(row: ClaimsElsewhere, world: World) -> str:
         whose = f"{row.path} on {row.name}, host {row.host}" if row.path else f"{row.home}, host {row.host}"
         return f"{count} of another home ({whose}): only that home can release what it made; {ways}"
     if row.host != world.host.id:
-        return f"{count} of another host ({row.host}): only that host can release what it made; {ways}"
+        known = q.home_on_host(rows, host=row.host)
+        named = f"{known.name}, host {row.host}" if known is not None else row.host
+        return f"{count} of another host ({named}): only that host can release what it made; {ways}"
     return f"{count} of another tmux socket ({row.tmux_socket}): only its fleet home can look at them"

@@ -150,8 +150,10 @@ def _read_prompt() -> str:
 @claims.command("acquire-prompt", cls=ForPrograms, hidden=True)
 @click.argument("ident")
 @click.option("--owner", required=True, metavar="OWNER", help="project/P/slug/S, coord/P, or only a task's slug")
-@click.option("--project", metavar="NAME", help="the project of a slug (default: the one of the current directory)")
-@click.option("--kind", metavar="KIND", help="the dispatch's kind")
+@click.option(
+    "-p", "--project", metavar="NAME", help="the project of a slug (default: the one of the current directory)"
+)
+@click.option("--kind", metavar="KIND", help="the dispatch's kind: worker, reviewer, … or coord")
 @click.option("--preserve", is_flag=True, help="keep the prompt in inbox/archive when it is released")
 @click.option("--host-id", metavar="HOST", help="refuse on any other host: its name or its id")
 @click.option("--tmux-socket", metavar="PATH", help="refuse on any other socket")
