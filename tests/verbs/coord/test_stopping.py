@@ -14,11 +14,11 @@ from fleet.verbs.coord.replace import start_candidate
 from fleet.verbs.dispatch.plan import Wanted
 
 WANTED = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"), proof=300)
+SEATED = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
 
 
 def seated(scene: SimulatedScene) -> str:
-    wanted = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
-    ident = scene.fleet.coord.start(wanted).id
+    ident = scene.fleet.coord.start(SEATED).id
     scene.launch(ident)
     return ident
 
@@ -80,3 +80,14 @@ def test_the_command_that_ends_what_a_dead_coordinator_left_is_named_and_frees_t
     assert scene.fleet.coord.stop(PROJECT, "enough").stopped
     assert left.pid not in scene.machine.table.living
     assert seated(scene) != ident
+
+
+@pytest.mark.req("EXC-4", "GATE-1")
+def test_beside_a_coordinator_that_is_being_started_only_attaching_is_advised_though_its_starter_has_exited(scene):
+    other = scene.open()
+    other.coord.start(SEATED)
+    scene.machine.table.exit(scene.process_of(other))
+    with pytest.raises(CoordinatorLives) as refusal:
+        scene.fleet.coord.start(SEATED)
+    assert "fleet attach" in refusal.value.next_step
+    assert "coord stop" not in refusal.value.next_step
