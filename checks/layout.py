@@ -1,7 +1,8 @@
 """Check the size of folders, and write the map of nouns and layers in CONTRIBUTING.md.
 
 python checks/layout.py            write the table of nouns and layers into CONTRIBUTING.md
-python checks/layout.py --check    fail when a folder is too small or too large, the table is old, or a stop of a journey is wrong
+python checks/layout.py --check    fail when a folder is too small or too large, the table is old, a stop of a journey is wrong, or a
+                                   target of the Makefile is not in the table of targets
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ LAYERS = {
     "commands": SOURCE / "surfaces/cli/commands",
     "tests": Path("tests/*"),
 }
+TARGET = re.compile(r"^([a-z][\w-]*):", re.MULTILINE)
+# A target that every other one runs by itself.
+UNLISTED = {"ready"}
 TABLE = re.compile(r"(?<=<!-- map -->\n).*?(?=<!-- end of map -->)", re.DOTALL)
 JOURNEY = re.compile(r"^### (A .*|An .*)\n((?:.*\n)*?)(?=^#|\Z)", re.MULTILINE)
 STOP = re.compile(r"^\d+\. `([\w/]+\.py)`", re.MULTILINE)
@@ -122,6 +126,16 @@ def wrong_stops(page: str) -> list[str]:
     return wrong
 
 
+def unlisted_targets(page: str, makefile: str) -> list[str]:
+    """Return a line for each target of the Makefile without a row in CONTRIBUTING.md, and for each row without a target."""
+    cells = re.findall(r"^\| ((?:`make [\w-]+`(?:, )?)+) \|", page, re.MULTILINE)
+    listed = {name for each in cells for name in re.findall(r"`make ([\w-]+)`", each)}
+    targets = set(TARGET.findall(makefile)) - UNLISTED
+    return [f"make {name} is not in {PAGE}" for name in sorted(targets - listed)] + [
+        f"{PAGE} has make {name}, which the Makefile does not have" for name in sorted(listed - targets)
+    ]
+
+
 def main() -> int:
     """Write the map, or with --check print the faults; return the exit code."""
     page = PAGE.read_text(encoding="utf-8")
@@ -132,6 +146,7 @@ def main() -> int:
     faults = (
         wrong_folder_sizes()
         + wrong_stops(page)
+        + unlisted_targets(page, Path("Makefile").read_text(encoding="utf-8"))
         + ([] if now == page else [f"the map in {PAGE} is old: run `make map`"])
     )
     for fault in faults:
