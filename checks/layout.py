@@ -79,14 +79,27 @@ def wrong_folder_sizes() -> list[str]:
 
 
 def cell(layer: Path, names: tuple[str, ...]) -> str:
-    """Return the files and folders of a noun in a layer, as a cell of the map."""
-    folders = sorted(layer.parent.iterdir()) if layer.name == "*" else [layer]
-    there = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.stem in names]
-    shown = sorted(
-        path for path in there if not path.name.startswith("_") and (path.is_file() or any(path.rglob("*.py")))
+    """Return the files and folders of a noun in a layer, as a cell of the map.
+
+    Those in the folders of the layer only if none is at its top.
+    """
+    top = layer.parent if layer.name == "*" else layer
+    folders = sorted(path for path in top.iterdir() if path.is_dir()) if layer.name == "*" else [layer]
+    inner = sorted(path for folder in folders for path in folder.iterdir() if path.is_dir())
+    shown = _named(folders, names) or _named(inner, names)
+    return " ".join(f"`{path.relative_to(top)}{'/' if path.is_dir() else ''}`" for path in shown)
+
+
+def _named(folders: list[Path], names: tuple[str, ...]) -> list[Path]:
+    """Return what has one of the names in some folders; not private files, nor folders without source."""
+    there = (path for folder in folders for path in folder.iterdir() if path.stem in names)
+    return sorted(
+        path
+        for path in there
+        if path.parent.name != "__pycache__"
+        and not path.name.startswith("_")
+        and (path.is_file() or any(path.rglob("*.py")))
     )
-    inside = [path.relative_to(layer.parent if layer.name == "*" else layer) for path in shown]
-    return " ".join(f"`{each}{'/' if path.is_dir() else ''}`" for path, each in zip(shown, inside, strict=True))
 
 
 def table() -> str:
