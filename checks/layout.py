@@ -54,8 +54,9 @@ PROCESS = re.compile(r"^\d+\. `([\w/]+\.py)`.*\((?:a process of its own|loaded b
 
 
 def folders() -> list[Path]:
-    """Return every folder that holds Python files."""
-    return sorted({path.parent for root in (SOURCE, Path("tests")) for path in root.rglob("*.py")})
+    """Return every folder that holds Python files or queries."""
+    roots = [(root, kind) for root in (SOURCE, Path("tests")) for kind in ("*.py", "*.sql")]
+    return sorted({path.parent for root, kind in roots for path in root.rglob(kind)})
 
 
 def entries(folder: Path) -> list[str]:
@@ -98,7 +99,7 @@ def _named(folders: list[Path], names: tuple[str, ...]) -> list[Path]:
         for path in there
         if path.parent.name != "__pycache__"
         and not path.name.startswith("_")
-        and (path.is_file() or any(path.rglob("*.py")))
+        and (path.is_file() or any(file.suffix in {".py", ".sql"} for file in path.rglob("*")))
     )
 
 
