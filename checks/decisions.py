@@ -1,10 +1,10 @@
-"""Fail when a module reads a state or a life itself more often than recorded, or SQL sets a state to other than a parameter.
+"""Fail when a module reads a state, a task's status or a life itself more often than recorded, or SQL sets a state to other than a parameter.
 
 `model/dispatch/remedies.py` decides what happens to a dispatch, from the facts that `verbs/dispatch/facts.py` gathers. Other
 code uses the predicates of `model/dispatch/steps.py` (`is_unfinished`, …) and of Claim (`is_live`), and hands states on to
 functions of model/. checks/decisions.txt lists the exceptions, each with its number of reads and the reason. A number that
 has fallen is lowered there, and never rises again: git's history is asked. A new file may take over what others had: then
-the total says no more.
+the total says no more. The statuses of tasks have entries of their own, `FILE:status`, and their own total.
 
 python checks/decisions.py             count and compare
 python checks/decisions.py --record    lower the numbers in checks/decisions.txt to those that are counted
@@ -22,10 +22,12 @@ from deciding.reads import count_reads
 from deciding.updates import states_set
 
 SOURCE = Path("src/fleet")
-FOLDERS = ("verbs", "api", "store")
+FOLDERS = ("verbs", "api", "store", "resources")
 GENERATED = SOURCE / "store" / "queries"
 RECORD = Path(__file__).with_suffix(".txt")
 TOTAL = "total"
+# What the reads of a task's status are recorded under, after the name of their file, and after TOTAL.
+STATUSES = ":status"
 _LINE = re.compile(r"([+]?)(\S+) +(\d+)(?: +(.*))?")
 
 Entries = dict[str, tuple[int, str]]
@@ -38,7 +40,9 @@ def count_modules() -> dict[str, Counter[str]]:
     for path in sorted(path for folder in FOLDERS for path in (SOURCE / folder).rglob("*.py")):
         if path.parent != GENERATED:
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            counts[str(path.relative_to(SOURCE))] = count_reads(tree, types)
+            name, reads = str(path.relative_to(SOURCE)), count_reads(tree, types)
+            counts[name + STATUSES] = Counter(status=reads.pop("status", 0))
+            counts[name] = reads
     for path in sorted(SOURCE.rglob("*.sql")):
         if "migrations" not in path.parts:
             counts[str(path.relative_to(SOURCE))] = Counter(states_set(path.read_text(encoding="utf-8")))
@@ -75,14 +79,15 @@ def faults_of(counts: dict[str, Counter[str]], known: Entries, lowest: dict[str,
         number, (allowed, _reason) = reads.total(), known.get(name, (0, ""))
         words = ", ".join(f"{each} {times} times" for each, times in sorted(reads.items()))
         if number > allowed:
-            instead = "take the state from its step table" if name.endswith(".sql") else "use `decide` of remedies.py, or a predicate of steps.py"  # fmt: skip
+            instead = "take the state from its step table" if name.endswith(".sql") else "use `decide` of remedies.py, or a predicate of steps.py or fence.py"  # fmt: skip
             faults.append(f"{name} has {words}; {allowed} are allowed: {instead}")
         elif number < allowed:
             faults.append(f"{name} has {number} of {allowed}: record that with `python checks/decisions.py --record`")
-    faults += [f"{name} is recorded and does not exist" for name in known if name not in counts and name != TOTAL]
-    total = sum(number for name, (number, _reason) in known.items() if name != TOTAL)
-    if known.get(TOTAL, (total, ""))[0] != total:
-        faults.append(f"the total is {total}, and {known[TOTAL][0]} is recorded")
+    totals = totals_of(known)
+    faults += [f"{name} is recorded and does not exist" for name in known if name not in counts and name not in totals]
+    for name, total in totals.items():
+        if known.get(name, (total, ""))[0] != total:
+            faults.append(f"the {name} is {total}, and {known[name][0]} is recorded")
     faults += [
         f"{name} is recorded with {number}, and had {lowest[name]} once: the number may only fall"
         for name, (number, _reason) in sorted(known.items())
@@ -92,11 +97,20 @@ def faults_of(counts: dict[str, Counter[str]], known: Entries, lowest: dict[str,
     return faults
 
 
+def totals_of(known: Entries) -> dict[str, int]:
+    """Return the two totals of a record by their names: of the states of dispatches, claims and jobs, and of tasks' statuses."""
+    totals = {TOTAL: 0, TOTAL + STATUSES: 0}
+    for name, (number, _reason) in known.items():
+        if name not in totals:
+            totals[TOTAL + STATUSES if name.endswith(STATUSES) else TOTAL] += number
+    return totals
+
+
 def record(counts: dict[str, Counter[str]], known: Entries) -> Entries:
     """Write the numbers that have fallen into the record, without those that are 0, and return it."""
     kept = {name: (min(number, counts[name].total()), why) for name, (number, why) in known.items() if name in counts}
     lowered: Entries = {name: each for name, each in sorted(kept.items()) if each[0]}
-    lowered[TOTAL] = (sum(number for number, _reason in lowered.values()), "of all files; it may only fall, too")
+    lowered |= {name: (total, "of all files; it may only fall, too") for name, total in totals_of(lowered).items()}
     head = [line for line in RECORD.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
     rows = [f"{name:<40} {number:>3}  {why}" for name, (number, why) in lowered.items()]
     RECORD.write_text("\n".join([*head, *rows, ""]), encoding="utf-8")
@@ -111,7 +125,9 @@ def main() -> int:
     faults = faults_of(counts, known, lowest_ever())
     print(*faults, sep="\n", end="\n" if faults else "")
     total = sum(reads.total() for reads in counts.values())
-    print(f"decisions: {total} reads of states in {sum(map(bool, counts.values()))} files, {len(faults)} faults")
+    print(
+        f"decisions: {total} reads of states in {sum(reads.total() > 0 for reads in counts.values())} files, {len(faults)} faults"
+    )
     return 1 if faults else 0
 
 

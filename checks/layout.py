@@ -1,7 +1,8 @@
 """Check the size of folders, and write the map of nouns and layers in CONTRIBUTING.md.
 
 python checks/layout.py            write the table of nouns and layers into CONTRIBUTING.md
-python checks/layout.py --check    fail when a folder is too small or too large, the table is old, or a stop of a journey is wrong
+python checks/layout.py --check    fail when a folder is too small or too large, the table is old, a stop of a journey is wrong, or a
+                                   target of the Makefile is not in the table of targets
 """
 
 from __future__ import annotations
@@ -42,6 +43,9 @@ LAYERS = {
     "commands": SOURCE / "surfaces/cli/commands",
     "tests": Path("tests/*"),
 }
+TARGET = re.compile(r"^([a-z][\w-]*):", re.MULTILINE)
+# A target that every other one runs by itself.
+UNLISTED = {"ready"}
 TABLE = re.compile(r"(?<=<!-- map -->\n).*?(?=<!-- end of map -->)", re.DOTALL)
 JOURNEY = re.compile(r"^### (A .*|An .*)\n((?:.*\n)*?)(?=^#|\Z)", re.MULTILINE)
 STOP = re.compile(r"^\d+\. `([\w/]+\.py)`", re.MULTILINE)
@@ -50,8 +54,9 @@ PROCESS = re.compile(r"^\d+\. `([\w/]+\.py)`.*\((?:a process of its own|loaded b
 
 
 def folders() -> list[Path]:
-    """Return every folder that holds Python files."""
-    return sorted({path.parent for root in (SOURCE, Path("tests")) for path in root.rglob("*.py")})
+    """Return every folder that holds Python files or queries."""
+    roots = [(root, kind) for root in (SOURCE, Path("tests")) for kind in ("*.py", "*.sql")]
+    return sorted({path.parent for root, kind in roots for path in root.rglob(kind)})
 
 
 def entries(folder: Path) -> list[str]:
@@ -75,14 +80,27 @@ def wrong_folder_sizes() -> list[str]:
 
 
 def cell(layer: Path, names: tuple[str, ...]) -> str:
-    """Return the files and folders of a noun in a layer, as a cell of the map."""
-    folders = sorted(layer.parent.iterdir()) if layer.name == "*" else [layer]
-    there = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.stem in names]
-    shown = sorted(
-        path for path in there if not path.name.startswith("_") and (path.is_file() or any(path.rglob("*.py")))
+    """Return the files and folders of a noun in a layer, as a cell of the map.
+
+    Those in the folders of the layer only if none is at its top.
+    """
+    top = layer.parent if layer.name == "*" else layer
+    folders = sorted(path for path in top.iterdir() if path.is_dir()) if layer.name == "*" else [layer]
+    inner = sorted(path for folder in folders for path in folder.iterdir() if path.is_dir())
+    shown = _named(folders, names) or _named(inner, names)
+    return " ".join(f"`{path.relative_to(top)}{'/' if path.is_dir() else ''}`" for path in shown)
+
+
+def _named(folders: list[Path], names: tuple[str, ...]) -> list[Path]:
+    """Return what has one of the names in some folders; not private files, nor folders without source."""
+    there = (path for folder in folders for path in folder.iterdir() if path.stem in names)
+    return sorted(
+        path
+        for path in there
+        if path.parent.name != "__pycache__"
+        and not path.name.startswith("_")
+        and (path.is_file() or any(file.suffix in {".py", ".sql"} for file in path.rglob("*")))
     )
-    inside = [path.relative_to(layer.parent if layer.name == "*" else layer) for path in shown]
-    return " ".join(f"`{each}{'/' if path.is_dir() else ''}`" for path, each in zip(shown, inside, strict=True))
 
 
 def table() -> str:
@@ -122,6 +140,16 @@ def wrong_stops(page: str) -> list[str]:
     return wrong
 
 
+def unlisted_targets(page: str, makefile: str) -> list[str]:
+    """Return a line for each target of the Makefile without a row in CONTRIBUTING.md, and for each row without a target."""
+    cells = re.findall(r"^\| ((?:`make [\w-]+`(?:, )?)+) \|", page, re.MULTILINE)
+    listed = {name for each in cells for name in re.findall(r"`make ([\w-]+)`", each)}
+    targets = set(TARGET.findall(makefile)) - UNLISTED
+    return [f"make {name} is not in {PAGE}" for name in sorted(targets - listed)] + [
+        f"{PAGE} has make {name}, which the Makefile does not have" for name in sorted(listed - targets)
+    ]
+
+
 def main() -> int:
     """Write the map, or with --check print the faults; return the exit code."""
     page = PAGE.read_text(encoding="utf-8")
@@ -132,6 +160,7 @@ def main() -> int:
     faults = (
         wrong_folder_sizes()
         + wrong_stops(page)
+        + unlisted_targets(page, Path("Makefile").read_text(encoding="utf-8"))
         + ([] if now == page else [f"the map in {PAGE} is old: run `make map`"])
     )
     for fault in faults:

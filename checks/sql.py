@@ -1,4 +1,4 @@
-"""Compile the named queries of store/sql/*.sql into the modules of store/queries/.
+"""Compile the named queries of store/sql/**/*.sql into the modules of store/queries/.
 
 python checks/sql.py            write the modules
 python checks/sql.py --check    fail when the modules do not match the .sql files
@@ -24,7 +24,8 @@ def compiled() -> dict[Path, str]:
     states = literals(SOURCE / "model" / "states.py")
     known = tables(db, states)
     reader = Reader(db, known, frozenset(states))
-    queries = [query for file in sorted((SOURCE / "store" / "sql").glob("*.sql")) for query in reader.read(file)]
+    files = sorted((SOURCE / "store" / "sql").rglob("*.sql"), key=lambda file: file.name)
+    queries = [query for file in files for query in reader.read(file)]
     return {TARGET / f"{name}.py": text for name, text in generated(queries, frozenset(known)).items()}
 
 

@@ -13,8 +13,8 @@ from deciding.known_types import UNKNOWN, Scope, Types
 # Columns and fields that are always a state or a request, whatever the type of their row.
 ALWAYS = frozenset({"exec_state", "recl_state", "asked_for", "holder", "candidate"})
 # Those that are a state when their type is one of STATES, or unknown.
-BY_TYPE = frozenset({"state", "phase", "report"})
-STATES = frozenset({"ExecState", "ReclState", "Report", "ClaimState", "ItemState", "JobState", "JobPhase", "HandoffState", "NoticeState"})  # fmt: skip
+BY_TYPE = frozenset({"state", "phase", "report", "status"})
+STATES = frozenset({"TaskStatus", "ShownStatus", "ExecState", "ReclState", "Report", "ClaimState", "ItemState", "JobState", "JobPhase", "HandoffState", "NoticeState"})  # fmt: skip
 # Functions and methods that ask something of a state that they are given.
 _ASKING = frozenset(dir(builtins)) | {
     *(

@@ -1,1 +1,1 @@
-"""Compile the named queries of store/sql/*.sql, with the types of their parameters and rows, into store/queries/*.py."""
+"""Compile the named queries of store/sql/**/*.sql, with the types of their parameters and rows, into store/queries/*.py."""

@@ -63,6 +63,35 @@ def test_a_zombie_is_no_living_process_and_whose_pid_nobody_has_is_gone(child):
         assert (ps_library.is_own(pid), ps_library.place(pid), ps_library.open_files(pid)) == (False, "", [])
 
 
+class OtherLibrary(ps_library.psutil.Process):
+    """A process of a psutil whose private class has changed: `create_time` has no `monotonic`, or is not there."""
+
+    error: type[Exception]
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(pid)
+        inner, error = self._proc, self.error
+
+        class Changed:
+            def __getattr__(self, name: str) -> object:
+                if name == "create_time" and error is AttributeError:
+                    raise AttributeError(name)
+                return (lambda: 0.0) if name == "create_time" else getattr(inner, name)
+
+        self._proc = Changed()
+
+
+@pytest.mark.req("AGENT-3", "EXC-7")
+@pytest.mark.parametrize("error", [TypeError, AttributeError])
+def test_a_psutil_without_the_private_method_makes_a_start_unknown_and_hides_no_process(child, monkeypatch, error):
+    monkeypatch.setattr(OtherLibrary, "error", error, raising=False)
+    monkeypatch.setattr(ps_library.psutil, "Process", OtherLibrary)
+    monkeypatch.setattr(ps_library.psutil, "process_iter", lambda: [OtherLibrary(child.pid)])
+    with pytest.raises(ps_library.Unknown):
+        ps_library.status(child.pid)
+    assert ps_library.everyone() == [(child.pid, os.getpid(), child.pid, False, "", False)]
+
+
 @pytest.mark.req("AGENT-3", "EXC-7")
 def test_what_the_kernel_does_not_tell_is_unknown_and_never_death(child, monkeypatch):
     def refuse(*_):

@@ -240,7 +240,7 @@ def __getattr__(name: str) -> Path:
     """Return BUILT_IN, the folder of the built-in engines, as a Path. Importing pathlib takes longer than reading an engine."""
     if name != "BUILT_IN":
         raise AttributeError(name)
-    from pathlib import Path  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415 - it takes longer than reading an engine
 
     return Path(_BUILT_IN)
 

@@ -74,7 +74,7 @@ class MergeTree:
             look = self.look(claim, world)
             if look in {"unknown", "foreign"}:
                 raise errors.GitRefused(what=f"remove {claim.name}", why=f"it is {look}")
-            if claim.state in half_made.UNMADE:
+            if claim.is_unmade:
                 half_made.discard(claim, world)
             elif look == "ours":
                 half_removed.repoint(claim, world)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from fleet import errors
 from fleet.model import names
 from fleet.model.identity import Identity
-from fleet.resources.worktree.half_made import UNMADE
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
@@ -48,13 +47,13 @@ class TmuxSession:
         if pane is not None:
             return "foreign" if _is_respawned(claim, pane, world) else "ours"
         named = listing.pane(claim.name)
-        if named is not None and (named.dispatch == claim.dispatch or claim.state in UNMADE):
+        if named is not None and (named.dispatch == claim.dispatch or claim.is_unmade):
             return "unknown" if claim.state == "allocating" and not named.home else "foreign"
         made_on = Identity.parse(claim.data.get("server", ""))
         if listing.server is not None and (made_on is None or listing.server == made_on):
             return "absent"
         process = _process(claim)
-        gone = world.processes.life(made_on) == "dead" and (process is None or world.processes.life(process) == "dead")
+        gone = _is_dead(made_on, world) and (process is None or _is_dead(process, world))
         return "absent" if gone else "unknown"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
@@ -73,7 +72,7 @@ class TmuxSession:
         finally:
             gate.give()
         if str(server) != claim.data["server"]:
-            if world.processes.life(Identity.parse(claim.data["server"])) != "dead":
+            if not _is_dead(Identity.parse(claim.data["server"]), world):
                 raise errors.TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
             claim.data["server"] = str(server)
 
@@ -90,7 +89,7 @@ class TmuxSession:
                 lock=lock,
             )
         except errors.TmuxRefused:
-            if world.processes.life(Identity.parse(claim.data["server"])) != "dead":
+            if not _is_dead(Identity.parse(claim.data["server"]), world):
                 raise
             return None
 
@@ -108,6 +107,11 @@ class TmuxSession:
             raise errors.TmuxRefused(what=f"end the pane of {claim.name}", why=f"it is {look}")
 
 
+def _is_dead(who: Identity | None, world: World) -> bool:
+    """Return whether a process is proven dead; False for None."""
+    return world.processes.life(who) == "dead"
+
+
 def _process(claim: Claim) -> Identity | None:
     """Return the process of the agent; None when it is not known."""
     return Identity.parse(claim.data.get("process", ""))
@@ -118,4 +122,4 @@ def _is_respawned(claim: Claim, pane: Pane, world: World) -> bool:
     process = _process(claim)
     if process is None or pane.dead or pane.pid == process.pid:
         return False
-    return world.processes.life(process) == "dead"
+    return _is_dead(process, world)

@@ -104,7 +104,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
         stepped = change(STEPS, "allocating", "retaken")
         q.retake_claim(tx, id=existing.id, actor=wanted.actor, was=existing.actor, data=data, at=tx.at, **stepped)
         return existing
-    if existing.state in {"releasing", "releasing_blocked"} and seen.look == "ours":
+    if existing.is_leaving and seen.look == "ours":
         q.step_claim(tx, id=existing.id, **change(STEPS, existing.state, "taken_over"), at=tx.at)
         return None
     return _replace_claim(tx, wanted, existing, seen)

@@ -210,7 +210,7 @@ class _Database:
         self._do(f"DROP DATABASE IF EXISTS {self._name} WITH (FORCE)")
 
     def _do(self, sql: str) -> None:
-        import psycopg  # noqa: PLC0415
+        import psycopg  # noqa: PLC0415 - only a scene on PostgreSQL needs its driver
 
         with psycopg.connect(self._beside, autocommit=True) as connection:
             connection.execute(sql.encode())
@@ -218,7 +218,7 @@ class _Database:
 
 def _as_address(conninfo: str) -> str:
     """Return connection settings as a postgresql:// address."""
-    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415 - only a scene on PostgreSQL needs its driver
 
     parts = conninfo_to_dict(conninfo)
     name = parts.pop("dbname")

@@ -6,17 +6,22 @@ import os
 import sys
 
 from fleet.fast import made_once
+from fleet.world.funnel import Funnel
 from fleet.world.process import pid_namespaces
 
 _ID_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 _BOOT_FILE = "/proc/sys/kernel/random/boot_id"
+# macOS prints the id of the boot.
+_BOOT_PROGRAM = ("/usr/sbin/sysctl", "-n", "kern.bootsessionuuid")
+_LIMIT = 5
 
 
 class Host:
     """The machine that this process runs on, and the host id that the home keeps when it is moved to another machine."""
 
-    def __init__(self, kept: str = "") -> None:
+    def __init__(self, kept: str = "", funnel: Funnel | None = None) -> None:
         self._kept = kept
+        self._funnel = funnel or Funnel()
 
     @property
     def name(self) -> str:
@@ -44,7 +49,7 @@ class Host:
         "" when unknown, and when /proc belongs to another pid namespace: then nothing can be proven about any process.
         """
         if sys.platform == "darwin":
-            return _boot_of_macos()
+            return _boot_of_macos(self._funnel)
         boot, namespace = _first_line_of_file(_BOOT_FILE), pid_namespaces.own()
         if namespace is None:
             return ""
@@ -61,12 +66,9 @@ def _first_line_of_file(path: str) -> str:
     return line if line.isascii() else ""
 
 
-def _boot_of_macos() -> str:
+def _boot_of_macos(funnel: Funnel) -> str:
     """Return the id of this boot on macOS; empty when unknown."""
-    import subprocess
+    from fleet.world.process.programs import Programs
 
-    asked = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
-    try:
-        return subprocess.run(asked, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return ""
+    done = Programs(funnel).run("read the boot's id", _BOOT_PROGRAM, limit=_LIMIT)
+    return done.out.strip() if done.ok else ""

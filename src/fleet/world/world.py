@@ -63,7 +63,7 @@ class World:
         self.funnel = funnel
         self.clock = Clock()
         self.ids = Ids()
-        self.host = Host(self.record.host)
+        self.host = Host(self.record.host, funnel)
         self.socket = socket_of(home, funnel)
         self.namespaces = PidNamespaces(home, self.host.boot, self.socket)
         self.namespaces.enter()

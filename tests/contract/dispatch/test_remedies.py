@@ -3,8 +3,10 @@
 The facts are equivalence classes already (`verbs/dispatch/facts.py` turns ages, settings and processes into them), so that the product is walked whole.
 """
 
+import ast
 import itertools
 from collections.abc import Iterator
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -171,6 +173,16 @@ def test_no_two_askers_contradict_each_other_and_each_applies_what_the_table_all
     assert used == MAY_APPLY, "each entry of the table is used, and nothing else"
 
 
+def test_every_asker_asks_somewhere():
+    source = Path(remedies.__file__).parents[2]
+    askers = set()
+    for path in (path for layer in ("verbs", "api", "surfaces") for path in (source / layer).rglob("*.py")):
+        calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+        asking = (each for each in calls if getattr(each.func, "id", "") in {"remedy_for", "decide_and_apply"})
+        askers |= {node.value for call in asking for node in call.args if isinstance(node, ast.Constant)}
+    assert askers == set(ASKERS)
+
+
 def test_a_request_is_owed_only_to_the_dead_that_nobody_asked_and_that_cannot_be_settled_yet(decided):
     for seen, remedy in decided:
         assert not remedies.is_owed_a_request(seen, asked=True)
@@ -189,6 +201,5 @@ def test_an_agent_is_gone_when_it_is_settled_or_proven_dead_and_then_never_press
 
 def test_what_stands_is_what_a_person_has_to_look_at():
     assert {"foreign", "unknown", "strangers", "silent"} == STANDING
-    assert not MAY_APPLY["dry_sweep"]
-    for asker in ("resume", "resumable", "job", "dispatch", "restart", "settle"):
+    for asker in ("resume", "resumable", "job", "merge", "dispatch", "restart", "settle"):
         assert not MAY_APPLY[asker] & {"press", "hand_over", "retire", "withdraw"}

@@ -13,7 +13,7 @@ from fleet.store.row import Query
 NAMES = sorted(name.lower() for names in q._MODULES.values() for name in names.split() if name.isupper())
 NUMBERS = {psycopg.postgres.types[name].oid for name in ("int4", "int8", "bool")}
 TEXT = {psycopg.postgres.types["text"].oid}
-SQL = "".join(path.read_text() for path in Path(fleet.store.__file__).parent.glob("sql/*.sql"))
+SQL = "".join(path.read_text() for path in Path(fleet.store.__file__).parent.glob("sql/**/*.sql"))
 REQUIRED = """SELECT attnotnull FROM pg_attribute WHERE attrelid = %s AND attnum = %s"""
 
 

@@ -12,6 +12,10 @@ from deciding.updates import states_set
 CLASSES = """
 class Claim:
     state: ClaimState
+class Task:
+    status: TaskStatus
+class Pane:
+    status: int | None
 class LivingAgent:
     state: str
     report: Report | None
@@ -65,7 +69,8 @@ def test_who_asks_whether_a_process_lives_is_counted():
         "raise Refused(what=f'it has ended: {row.exec_state}')",
         "row.exec_state = 'done'",
         "gate.holder()",
-        "x = pane.status == 0",
+        "def f(pane: Pane) -> bool:\n    return pane.status == 0",
+        "step(STEPS, was.status, 'retry')",
     ],
 )
 def test_a_state_that_is_handed_on_or_told_is_not_counted(text):
@@ -85,6 +90,11 @@ def test_a_state_that_is_handed_on_or_told_is_not_counted(text):
 )
 def test_the_state_of_a_claim_is_known_by_annotation_and_query_and_counted_when_the_type_is_unknown(text):
     assert reads(text) == {"state": 1}
+
+
+def test_the_status_of_a_task_is_counted_by_its_annotation_and_when_the_type_is_unknown():
+    assert reads("def f(task: Task) -> bool:\n    return task.status == 'done'") == {"status": 1}
+    assert reads("match task.status:\n    case 'done': pass") == {"status": 1}
 
 
 def test_what_an_agent_does_is_no_state_of_a_table_and_its_report_is():
@@ -162,6 +172,7 @@ def test_a_count_has_to_be_its_record(project, capsys, monkeypatch):
     assert decisions.read_entries(record.read_text()) == {
         "verbs/add.py": (1, "why"),
         "total": (1, "of all files; it may only fall, too"),
+        "total:status": (0, "of all files; it may only fall, too"),
     }
 
 

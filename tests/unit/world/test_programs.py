@@ -4,9 +4,11 @@ import contextlib
 import os
 import signal
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 
+from fleet.world import host
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
 from fleet.world.process.children import Child, Children, Ended
@@ -25,6 +27,21 @@ def test_a_program_whose_child_lives_on_in_its_pipes_ended_as_it_did_and_what_it
         os.kill(int(done.out), signal.SIGKILL)
     assert (done.status, done.err) == (status, "trouble\n")
     assert done.out.strip().isdigit()
+
+
+@pytest.mark.req("AGENT-3")
+@pytest.mark.parametrize(("words", "boot"), [(["echo", "0A-1B"], "0A-1B"), (["false"], ""), (["/no/such/program"], "")])
+def test_on_macos_the_boot_is_asked_for_once_through_the_funnel(monkeypatch, words, boot):
+    monkeypatch.setattr(host, "sys", SimpleNamespace(platform="darwin"))
+    monkeypatch.setattr(host, "_BOOT_PROGRAM", words)
+    effects = []
+
+    class Watcher:
+        before = during = after = staticmethod(lambda name, *_: effects.append(name))
+
+    here = Host("", Funnel(Watcher()))
+    assert (here.boot, here.boot) == (boot, boot)
+    assert set(effects) == {"read the boot's id"}
 
 
 @pytest.mark.req("MERGE-2")

@@ -1,7 +1,9 @@
 """tmux servers that are lost, replaced, stopped, killed or deaf."""
 
 import os
+import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +90,15 @@ def test_a_server_that_missed_the_death_is_told_again(scene):
     assert not scene.pane(ident).dead
     assert scene.fleet.sessions.settle(ident).exec_state == "failed"
     assert scene.machine.started == [("settle", "--hint", f"fleet-{ident}")]
+
+
+def test_the_example_of_a_test_with_a_scene_in_contributing_can_be_played(scene):
+    page = (Path(__file__).parents[3] / "CONTRIBUTING.md").read_text()
+    (example,) = re.findall(r"^```python\n(def test_\w+\(scene\):.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names = {}
+    exec(compile(example, "CONTRIBUTING.md", "exec"), names)
+    (test,) = [each for name, each in names.items() if name.startswith("test_")]
+    test(scene)
 
 
 def test_a_pane_in_which_a_person_started_something_else_is_not_ours_any_more(scene):

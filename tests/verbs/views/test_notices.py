@@ -227,6 +227,24 @@ def test_of_two_senders_one_takes_a_notice(scene, told):
 
 
 @pytest.mark.req("NOTE-1")
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_what_is_over_before_it_was_told_lapses_also_when_its_sender_is_lost(scene, told, is_taken):
+    question = ask(scene, scene.work("a"))
+    send.record_changes(scene.fleet.context)
+    [due] = notices(scene)
+    if is_taken:
+        message = Message(title="t", body="b", notices=(due,))
+        scene.fleet.context.commit(send.take(message, "one", scene.fleet.context.world.record.id))
+    scene.fleet.messages.approve(question)
+    send.record_changes(scene.fleet.context)
+    assert notices(scene)[0].state == ("sending" if is_taken else "lapsed")
+    assert scene.fleet.notices.send_due() == []
+    [notice] = notices(scene)
+    assert (notice.state, notice.sender, notice.over_at is None) == ("lapsed", None, False)
+    assert messages(told) == []
+
+
+@pytest.mark.req("NOTE-1")
 def test_each_home_of_a_store_tells_the_needs_of_its_own_agents(scene, told):
     ask(scene, scene.work("a"))
     own = scene.fleet.world.record.id

@@ -10,12 +10,13 @@ from fleet.store import queries as q
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from typing import Unpack
 
     from fleet.model.results import tasks as results
     from fleet.model.results.tasks import ArchivedMany, Imported, Node
     from fleet.model.tasks.markdown_list import Item
     from fleet.store.queries import SlugWithTitle
+    from fleet.verbs.tasks.add import TaskFields
 
 
 class Graph(Part):
@@ -44,7 +45,7 @@ class Graph(Part):
         name: str,
         dry: bool = False,
         key: str | None = None,
-        **fields: Any,  # noqa: ANN401 - those of NewTask
+        **fields: Unpack[TaskFields],
     ) -> AddedMany:
         """Add a task for every item of a list: all of them or, when one is refused, none.
 

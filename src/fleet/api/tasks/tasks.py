@@ -9,7 +9,7 @@ from fleet.world.home import paths
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Unpack
 
     from fleet.api.actor import Actor
     from fleet.model.results.reports import Claimed, Logged, Registered, Report, Unclaimed
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         TaskDetails,
         TaskView,
     )
-    from fleet.verbs.tasks.add import NewTask
+    from fleet.verbs.tasks.add import NewTask, TaskFields
     from fleet.verbs.tasks.edit import Edit
     from fleet.verbs.tasks.show import Filters
 
@@ -79,7 +79,7 @@ class Tasks(Part):
         return why.replaced(obstacles=found, sentences=sentences)
 
     # planning ---------------------------------------------------------------------------------------------------------
-    def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Added:  # noqa: ANN401 - the fields of NewTask
+    def add(self, *, project: str, title: str, key: str | None = None, **fields: Unpack[TaskFields]) -> Added:
         """Add a task.
 
         `fields` are those of `NewTask`; missing ones come from the project's settings. Only a person sets verify and
@@ -269,7 +269,7 @@ class Tasks(Part):
         return uncommitted.first_files(files) if files else ""
 
 
-def new_task(by: Actor, project: str, title: str, fields: dict[str, Any]) -> NewTask:
+def new_task(by: Actor, project: str, title: str, fields: TaskFields) -> NewTask:
     """Return a new task with these fields; missing ones come from the project's settings.
 
     Raise NotTrusted when task.verify is needed and comes from a fleet.toml that no person has trusted.
@@ -281,5 +281,5 @@ def new_task(by: Actor, project: str, title: str, fields: dict[str, Any]) -> New
     missing = [name for name in ("verify", "engine", "priority") if fields.get(name) is None]
     if "verify" in missing and settings["task.verify"].untrusted:
         raise errors.NotTrusted(project=project, settings="task.verify")
-    defaults = {name: settings[f"task.{name}"].value for name in missing}
-    return NewTask(project=project, title=title, **(fields | defaults))
+    values: dict[str, Any] = {**fields, **{name: settings[f"task.{name}"].value for name in missing}}
+    return NewTask(project=project, title=title, **values)

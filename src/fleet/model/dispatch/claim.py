@@ -54,6 +54,16 @@ class Claim:
         return self.state == "live"
 
     @property
+    def is_unmade(self) -> bool:
+        """Return whether the creation of the resource has not ended, or has failed: parts of it may be there."""
+        return self.state in {"allocating", "failed_alloc"}
+
+    @property
+    def is_leaving(self) -> bool:
+        """Return whether the removal of the resource has begun and has not ended: parts of it may be gone."""
+        return self.state in {"releasing", "releasing_blocked"}
+
+    @property
     def is_released(self) -> bool:
         """Return whether the claim has ended: the resource is gone, or a person gave the claim up."""
         return self.state == "released"

@@ -27,7 +27,7 @@ Place = Literal["none", "holder", "candidate", "late", "withdrawn", "out"]
 Cause = Literal["ended", "foreign", "starting", "alive", "unknown", "strangers", "silent", "not_permitted"]
 Act = Literal["settle", "kill_rest", "press", "hand_over", "retire", "withdraw"]
 Asker = Literal[
-    "tick", "sweep", "dry_sweep", "resume", "resumable", "replace", "handoff", "job", "dispatch", "restart", "settle"
+    "tick", "sweep", "resume", "resumable", "replace", "handoff", "job", "merge", "dispatch", "restart", "settle"
 ]
 # The next stage of ending an agent: ask it to exit, wait for its exit_grace, or kill it.
 Stage = Literal["ask", "wait", "kill"]
@@ -35,12 +35,12 @@ Stage = Literal["ask", "wait", "kill"]
 MAY_APPLY: dict[Asker, frozenset[Act]] = {
     "tick": frozenset({"settle", "kill_rest", "press"}),
     "sweep": frozenset({"settle", "kill_rest", "press", "retire", "withdraw"}),
-    "dry_sweep": frozenset(),
     "resume": frozenset({"settle", "kill_rest"}),
     "resumable": frozenset({"settle"}),
     "replace": frozenset({"settle", "kill_rest", "retire", "withdraw"}),
     "handoff": frozenset({"settle", "kill_rest", "press", "hand_over"}),
     "job": frozenset({"settle", "kill_rest"}),
+    "merge": frozenset({"settle", "kill_rest"}),
     "dispatch": frozenset({"settle"}),
     "restart": frozenset({"settle"}),
     # Settle itself, as tmux's hint, the daemon and `fleet dispatches settle` call it.

@@ -29,13 +29,17 @@ if TYPE_CHECKING:
         @property
         def not_before(self) -> int | None: ...
 
-    class State(Waits, Protocol):
-        """The columns of a task that decide who may change it."""
+    class Held(Protocol):
+        """The columns of a task that say who works on it."""
 
         @property
         def status(self) -> TaskStatus: ...
         @property
         def assignee(self) -> str | None: ...
+
+    class State(Held, Waits, Protocol):
+        """The columns of a task that decide who may change it."""
+
         @property
         def stage(self) -> str: ...
         @property
@@ -44,6 +48,11 @@ if TYPE_CHECKING:
 
 # The status of a task after each report.
 OUTCOME: dict[Ending, TaskStatus] = {"done": "done", "fail": "failed", "block": "blocked", "abandon": "abandoned"}
+
+
+def holder(state: Held) -> str | None:
+    """Return who works on a task, a dispatch or a person; None when nobody does."""
+    return state.assignee if state.status == "in_progress" else None
 
 
 def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:

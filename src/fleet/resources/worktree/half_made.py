@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
     from fleet.world.world import World
 
-UNMADE = frozenset({"allocating", "failed_alloc"})
-
 
 def lock_prefix(world: World) -> str:
     """Return the beginning of git's lock reason for all worktrees of this home."""
@@ -45,7 +43,7 @@ def is_empty_folder(claim: Claim) -> bool:
 
     Such a worktree counts as absent.
     """
-    return claim.state in UNMADE and leftovers.is_blank(claim.name)
+    return claim.is_unmade and leftovers.is_blank(claim.name)
 
 
 def has_leftovers(claim: Claim, world: World) -> bool:
@@ -55,9 +53,7 @@ def has_leftovers(claim: Claim, world: World) -> bool:
     """
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_locked_by(claim, lock, world)  # noqa: E731
-    return claim.state in UNMADE and bool(
-        leftovers.entries_left(place, claim.name, ours, world.namespaces.sees_everyone)
-    )
+    return claim.is_unmade and bool(leftovers.entries_left(place, claim.name, ours, world.namespaces.sees_everyone))
 
 
 def discard(claim: Claim, world: World) -> None:

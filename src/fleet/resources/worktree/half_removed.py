@@ -14,12 +14,10 @@ if TYPE_CHECKING:
     from fleet.world.git.worktree_status import Worktree
     from fleet.world.world import World
 
-LEAVING = frozenset({"releasing", "releasing_blocked"})
-
 
 def has_lost_its_pointer(claim: Claim) -> bool:
     """Return whether an interrupted removal deleted the worktree's `.git` file, so that git no longer sees it."""
-    return claim.state in LEAVING and os.path.isdir(claim.name) and leftovers.has_no_pointer(claim.name)
+    return claim.is_leaving and os.path.isdir(claim.name) and leftovers.has_no_pointer(claim.name)
 
 
 def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
@@ -35,7 +33,7 @@ def restore(claim: Claim, world: World) -> None:
 
     Do nothing for a claim whose release has not begun.
     """
-    if claim.state not in LEAVING:
+    if not claim.is_leaving:
         return
     repoint(claim, world)
     world.git.restore_missing(claim.name)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, first_names, is_disposable
-from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.half_removed import has_lost_its_pointer
 from fleet.world.git.ignored import Remains, digest
 from fleet.world.git.nested import repositories
@@ -39,12 +38,7 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
     removed, because nobody has worked in it. So may a worktree whose `.git` file was deleted by an interrupted removal,
     because git had found it clean; whoever continues the removal restores the worktree and asks again.
     """
-    if (
-        claim.kind != "worktree"
-        or claim.state in UNMADE
-        or not os.path.isdir(claim.name)
-        or has_lost_its_pointer(claim)
-    ):
+    if claim.kind != "worktree" or claim.is_unmade or not os.path.isdir(claim.name) or has_lost_its_pointer(claim):
         return Go()
     try:
         return (
@@ -63,7 +57,7 @@ def is_rebasing(claim: Claim, branch: str | None) -> bool:
 
     The next agent continues that rebase. `branch` is the worktree's branch, None for none.
     """
-    return claim.state == "live" and branch is None and rebased_branch(claim.name) == claim.data.get("branch")
+    return claim.is_live and branch is None and rebased_branch(claim.name) == claim.data.get("branch")
 
 
 def _keep_rebase(claim: Claim) -> Keep | None:
@@ -81,7 +75,7 @@ def _keep_foreign_repository(claim: Claim, world: World) -> Keep | None:
         if not world.git.is_remade(path) and world.git.place_of(path) is None:
             return Keep(reason=f"git does not say whether {path} has uncommitted work")
         return Keep(reason=f"{path}/.git was made anew: what is there is not the worktree that fleet made")
-    missing = claim.state != "live"  # an interrupted removal deletes files of submodules first
+    missing = not claim.is_live  # an interrupted removal deletes files of submodules first
     nested = repositories.with_own_work(world.git, path, repository, but_missing=missing)
     if not nested:
         return None
@@ -101,7 +95,7 @@ def _verdict_on_files(claim: Claim, world: World, disposable: Sequence[str]) -> 
 
 def _keep_work(claim: Claim, status: Status) -> Keep | None:
     """Return Keep for uncommitted work; None when there is none. Files that an interrupted removal deleted do not count."""
-    changed = [name for code, name in status.changed if claim.state == "live" or code != " D"]
+    changed = [name for code, name in status.changed if claim.is_live or code != " D"]
     files = tuple(dict.fromkeys([*changed, *status.hidden]))
     nested = other_repositories_among(status, claim.name)
     if nested:

@@ -21,7 +21,7 @@ from fleet.resources.worktree.branch_ownership import (
     mark_unmarked_branch,
     may_delete_branch,
 )
-from fleet.resources.worktree.half_made import UNMADE, lock_prefix
+from fleet.resources.worktree.half_made import lock_prefix
 from fleet.resources.worktree.verdict import is_rebasing, may_go
 from fleet.world.git.branch_in_use import why_branch_in_use
 from fleet.world.git.nested.remove import take_out
@@ -73,7 +73,7 @@ class Worktree:
             return "ours"
         if here is None or here.prunable or not os.path.isdir(claim.name):
             return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
-        if claim.state in UNMADE:  # of another claim, or changed: somebody may have worked in it
+        if claim.is_unmade:  # of another claim, or changed: somebody may have worked in it
             ours = half_made.is_locked_by(claim, here.locked, world) and not half_made.is_used(claim, world)
             return "ours" if ours else "foreign"
         return "ours" if here.branch == claim.data["branch"] or is_rebasing(claim, here.branch) else "foreign"
@@ -173,7 +173,7 @@ class Worktree:
             look = self.look(claim, world)
             if look in {"unknown", "foreign"}:
                 raise errors.GitRefused(what=f"remove {claim.name}", why=f"it is {look}")
-            if claim.state in UNMADE:
+            if claim.is_unmade:
                 half_made.discard(claim, world)
             elif look == "ours":
                 half_removed.restore(claim, world)
@@ -183,7 +183,7 @@ class Worktree:
                 take_out(world.git, claim.name)
                 reason = f"{lock_prefix(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
-            if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):
+            if not claim.is_unmade or not claim.data.get("branch_was_there", True):
                 self._delete_branch(claim, world, held=look == "ours")
         finally:
             gate.give()
@@ -222,7 +222,7 @@ def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: Worl
 
     `here` is git's entry for the worktree, None when git has none.
     """
-    if claim.state in UNMADE and here is not None and (here.locked or "").startswith(lock_prefix(world)):
+    if claim.is_unmade and here is not None and (here.locked or "").startswith(lock_prefix(world)):
         why = "fleet made it, but its database knows of no work in it: was a backup restored, or is it changed by its checkout alone?"
         advice = "save what you need of it and move the folder away; the next dispatch makes it anew"
         return errors.WorktreeRefused(path=claim.name, why=why, advice=advice)

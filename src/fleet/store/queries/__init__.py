@@ -613,6 +613,7 @@ _MODULES = {
     'Notice '
     'RECORD_SENDING '
     'STANDING_NOTICES '
+    'STEP_ENDED_NOTICE '
     'SentMessage '
     'TAKE_NOTICE '
     'add_notice '
@@ -628,6 +629,7 @@ _MODULES = {
     'notices_of_lost_senders '
     'record_sending '
     'standing_notices '
+    'step_ended_notice '
     'take_notice '
     ,
     'operations': ' '

@@ -189,15 +189,28 @@ def add_notice(tx: Tx, /, *, id: str | None, subject: str | None, kind: str | No
 
 END_NOTICE = Query(
     'end_notice',
-    "UPDATE notices SET over_at = :at, state = CASE WHEN state = 'due' THEN 'lapsed' ELSE state END WHERE id = :id AND over_at IS NULL",
-    "UPDATE notices SET over_at = %(at)s, state = CASE WHEN state = 'due' THEN 'lapsed' ELSE state END WHERE id = %(id)s AND over_at IS NULL",
+    'UPDATE notices SET over_at = :at WHERE id = :id AND over_at IS NULL',
+    'UPDATE notices SET over_at = %(at)s WHERE id = %(id)s AND over_at IS NULL',
     None,
 )
 
 
 def end_notice(tx: Tx, /, *, at: int | None, id: str) -> int:
-    """Record that the condition of a notice has ended; a notice that is still due lapses."""
+    """Record that the condition of a notice has ended."""
     return tx.write(END_NOTICE, {'at': at, 'id': id})
+
+
+STEP_ENDED_NOTICE = Query(
+    'step_ended_notice',
+    'UPDATE notices SET state = :after WHERE id = :id AND state = :before AND over_at IS NOT NULL',
+    'UPDATE notices SET state = %(after)s WHERE id = %(id)s AND state = %(before)s AND over_at IS NOT NULL',
+    None,
+)
+
+
+def step_ended_notice(tx: Tx, /, *, after: NoticeState, id: str, before: NoticeState) -> int:
+    """Compare and set: change the state of a notice whose condition has ended."""
+    return tx.write(STEP_ENDED_NOTICE, {'after': after, 'id': id, 'before': before})
 
 
 DUE_NOTICES = Query(
@@ -241,8 +254,8 @@ def take_notice(tx: Tx, /, *, after: NoticeState, message: str | None, sender: s
 
 RECORD_SENDING = Query(
     'record_sending',
-    "UPDATE notices SET state = CASE WHEN :after = 'due' AND over_at IS NOT NULL THEN 'lapsed' ELSE :after END, sender = NULL, told_at = :told_at, channels = :channels, trouble = :trouble, next_at = :next_at WHERE id = :id AND state = :before AND message = :message",
-    "UPDATE notices SET state = CASE WHEN %(after)s = 'due' AND over_at IS NOT NULL THEN 'lapsed' ELSE %(after)s END, sender = NULL, told_at = %(told_at)s, channels = %(channels)s, trouble = %(trouble)s, next_at = %(next_at)s WHERE id = %(id)s AND state = %(before)s AND message = %(message)s",
+    'UPDATE notices SET state = :after, sender = NULL, told_at = :told_at, channels = :channels, trouble = :trouble, next_at = :next_at WHERE id = :id AND state = :before AND message = :message',
+    'UPDATE notices SET state = %(after)s, sender = NULL, told_at = %(told_at)s, channels = %(channels)s, trouble = %(trouble)s, next_at = %(next_at)s WHERE id = %(id)s AND state = %(before)s AND message = %(message)s',
     None,
 )
 

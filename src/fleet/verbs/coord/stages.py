@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model.tasks import fence
 from fleet.model.tasks.pipeline import KIND_AT, MENDING, MOST_FIXES
 from fleet.store import queries as q
 from fleet.verbs.coord.tend import OVER
@@ -77,9 +78,10 @@ def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask)
 
     Returns a line for people.
     """
-    predecessor = row.assignee if row.status == "in_progress" else None
-    kind = KIND_AT.get(row.stage, "worker")
-    started = dispatching.dispatch(context, Wanted(project=project, slug=row.slug, kind=kind, predecessor=predecessor))
+    wanted = Wanted(
+        project=project, slug=row.slug, kind=KIND_AT.get(row.stage, "worker"), predecessor=fence.holder(row)
+    )
+    started = dispatching.dispatch(context, wanted)
     return f"started {started.id} ({started.kind} of {row.slug}, {started.engine})"
 
 

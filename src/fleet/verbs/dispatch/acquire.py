@@ -190,7 +190,7 @@ def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | No
     """
     if look in {"unknown", "foreign"}:
         return WhyLeft(f"{claim}: {look}, left alone", "not_ours")
-    if claim.state in {"allocating", "failed_alloc"}:
+    if claim.is_unmade:
         return _release_unmade(context, claim)
     return _record_gone(context, claim) if look == "absent" else _remove(context, claim)
 

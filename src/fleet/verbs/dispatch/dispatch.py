@@ -24,7 +24,6 @@ from fleet.model.text import times
 from fleet.resources import CGROUP, KINDS
 from fleet.resources.worktree import half_removed
 from fleet.resources.worktree.branch_ownership import mark_unmarked_branch
-from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import bundles, seats, tasks
 from fleet.store import queries as q
@@ -215,7 +214,7 @@ def _look_at_claim(context: Context, claim: Claim) -> Seen:
     """
     look = KINDS[claim.kind].look(claim, context.world)
     free = is_free(context, claim)
-    if claim.kind == "worktree" and claim.state in half_removed.LEAVING and look == "ours" and free:
+    if claim.kind == "worktree" and claim.is_leaving and look == "ours" and free:
         _restore_worktree(context, claim)
     if claim.kind == "worktree" and look == "ours":
         trash.bring_back(context, claim)  # an interrupted removal moved its ignored files to the trash
@@ -233,7 +232,7 @@ def _mark_branch_if_unmarked(context: Context, claim: Claim) -> None:
 
     The claim proves that the branch is the task's.
     """
-    if "branch_mark" in claim.data or claim.state in UNMADE or claim.project is None:
+    if "branch_mark" in claim.data or claim.is_unmade or claim.project is None:
         return
     mark = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
     gate = context.world.git_gate(claim.data["repository"])
@@ -271,7 +270,7 @@ def _claim_task(tx: Tx, order: Order, slug: str, settings: SettingValues, wanted
     if _assign_task(tx, order, slug, wanted):
         return
     was = tasks.state(tx, project, slug)
-    if was.status == "in_progress":
+    if fence.holder(was) is not None:
         since = "an unknown time" if was.started_at is None else times.clock(was.started_at)
         raise errors.TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
     fence.step(project, slug, was, "claim")

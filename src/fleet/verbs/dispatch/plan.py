@@ -18,6 +18,7 @@ from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
 from fleet.model.identity import Identity
 from fleet.model.settings.engine_choices import engine_choices, model_for
+from fleet.model.tasks import fence
 from fleet.model.tasks.comments import describe_beside
 from fleet.model.tasks.pipeline import KIND_AT
 from fleet.model.text import times
@@ -116,7 +117,7 @@ def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     if kind == "finisher":
         why = f"its work is done and waits to be merged: `fleet merge {task.slug} -p {task.project}`"
         raise errors.NotReady(project=task.project, slug=task.slug, why=why)
-    left = task.assignee if task.status == "in_progress" and kind == "reviewer" else None
+    left = fence.holder(task) if kind == "reviewer" else None
     return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
 
 

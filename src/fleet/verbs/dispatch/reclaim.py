@@ -15,7 +15,6 @@ from fleet.model.tables import change
 from fleet.model.text.sizes import shown_size, size
 from fleet.records import replace
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
-from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.verdict import may_go
 from fleet.store import bundles
 from fleet.store import queries as q
@@ -162,7 +161,7 @@ def _prepare_removal(context: Context, claim: Claim) -> str:
 
     Returns why the worktree must stay; "" if it may be removed.
     """
-    if claim.kind != "worktree" or claim.state in UNMADE:
+    if claim.kind != "worktree" or claim.is_unmade:
         return ""
     answer = verdict(context, claim)
     if not isinstance(answer, Keep) and _tear_down(context, claim):

@@ -227,7 +227,7 @@ def finish_dead_merges(context: Context, project: str) -> None:
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     for row in rows:
-        if row.kind == "finisher" and is_own(context, row) and decide_and_apply(context, row, "job").ended:
+        if row.kind == "finisher" and is_own(context, row) and decide_and_apply(context, row, "merge").ended:
             finish_dead_merge(context, row)
 
 

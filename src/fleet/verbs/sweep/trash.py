@@ -13,7 +13,6 @@ from fleet.model.dispatch.claim import Claim
 from fleet.model.results.home import Swept
 from fleet.model.text.sizes import shown_size
 from fleet.model.text.times import DAY, clock, duration, iso
-from fleet.resources.worktree.half_removed import LEAVING
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
@@ -142,8 +141,9 @@ def bring_back(context: Context, claim: Claim) -> list[str]:
     rows = context.store.read(lambda snapshot: q.trash_of_claim(snapshot, claim=claim.id, home=own_home_id(context)))
     if not rows:
         return []
-    current = context.store.read(lambda snapshot: q.claim_by_id(snapshot, id=claim.id))
-    if current is None or (current.state in LEAVING and not is_free(context, Claim.of(current))):
+    found = context.store.read(lambda snapshot: q.claim_by_id(snapshot, id=claim.id))
+    current = None if found is None else Claim.of(found)
+    if current is None or (current.is_leaving and not is_free(context, current)):
         return [f"{row.name}: its worktree is being removed" for row in rows]
     left = []
     for row in rows:

@@ -13,7 +13,23 @@ from fleet.store.transaction import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from fleet.store.transaction import Tx
+
+    class TaskFields(TypedDict, total=False):
+        """The fields of `NewTask` that a caller may leave out."""
+
+        slug: str | None
+        description: str
+        priority: int | None
+        after: tuple[str, ...]
+        tags: tuple[str, ...]
+        not_before: int | None
+        verify: str | None
+        engine: str | None
+        model: str | None
+        not_before_said: str | None
 
 
 class NewTask(Value):

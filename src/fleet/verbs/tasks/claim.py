@@ -31,7 +31,7 @@ def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]
         _refuse_other_task(tx, project, slug)
         if not tasks.claim(tx, project, slug, override=override):
             was = tasks.state(tx, project, slug)
-            if was.status == "in_progress" and was.assignee == tx.caller.actor:
+            if fence.holder(was) == tx.caller.actor:
                 return _claimed_view(project, slug, tx, changed=False)
             _refuse_unclaimable(project, slug, was, now=tx.at, override=override)
             tasks.reopen(tx, project, slug, was)
@@ -80,7 +80,7 @@ def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, ov
 
     Return without an error only when somebody works on it and `override` lets the caller take it over.
     """
-    if was.status != "in_progress":
+    if fence.holder(was) is None:
         fence.step(project, slug, was, "claim")
         raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))
     if not override:

@@ -95,7 +95,7 @@ def _new_values(wanted: Edit) -> dict[str, object]:
 
 def _supersede_assignee(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:
     """Reopen a task that somebody else works on. Raises NeedsOverride without `override`."""
-    if was.status != "in_progress":
+    if fence.holder(was) is None:
         return
     fence.check_person(project, slug, was, tx.caller, override=override)
     if was.assignee != tx.caller.actor and not fence.is_waiting(was):

@@ -167,5 +167,5 @@ def _record_report(tx: Tx, attempt: Dispatch, report: states.Report, reason: str
 
 def _superseded_assignee(was: TaskState, tx: Tx) -> str | None:
     """Return the assignee whose work this report ends, if somebody else made the report; else None."""
-    taken = was.status == "in_progress" and was.assignee != tx.caller.actor
-    return was.assignee if taken else None
+    holder = fence.holder(was)
+    return None if holder == tx.caller.actor else holder

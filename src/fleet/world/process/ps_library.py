@@ -31,12 +31,15 @@ def start_of(process: psutil.Process) -> str:
 
 @contextlib.contextmanager
 def _refusing() -> Iterator[None]:
-    """Turn every error except psutil.NoSuchProcess into Unknown, because it does not prove that the process is gone."""
+    """Turn every error except psutil.NoSuchProcess into Unknown, because it does not prove that the process is gone.
+
+    AttributeError and TypeError, too: another version of psutil may not have the private method of `start_of`.
+    """
     try:
         yield
     except psutil.NoSuchProcess:  # a zombie, too: psutil derives it from this one
         raise
-    except (psutil.Error, OSError) as error:
+    except (psutil.Error, OSError, AttributeError, TypeError) as error:
         raise Unknown(str(error)) from error
 
 
@@ -65,7 +68,10 @@ def parents() -> dict[int, int]:
 
 
 def everyone() -> list[Found]:
-    """Return every living process: pid, parent, session, whether it has a terminal, start, whether it is stopped."""
+    """Return every living process: pid, parent, session, whether it has a terminal, start, whether it is stopped.
+
+    The start is empty when psutil does not tell it.
+    """
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):  # it is gone, or hidden
@@ -73,8 +79,15 @@ def everyone() -> list[Found]:
             if state not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
                 session, has_terminal = os.getsid(process.pid), process.terminal() is not None
                 stopped = state == psutil.STATUS_STOPPED
-                found.append((process.pid, process.ppid(), session, has_terminal, start_of(process), stopped))
+                found.append((process.pid, process.ppid(), session, has_terminal, _start_or_empty(process), stopped))
     return found
+
+
+def _start_or_empty(process: psutil.Process) -> str:
+    """Return the start time of a process; empty when this version of psutil does not tell it."""
+    with contextlib.suppress(AttributeError, TypeError):
+        return start_of(process)
+    return ""
 
 
 def environment(pid: int) -> frozenset[bytes]:

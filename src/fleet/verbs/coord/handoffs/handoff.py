@@ -15,6 +15,7 @@ from fleet.model.dispatch.remedies import Leave, Press, is_owed_a_request, remed
 from fleet.model.dispatch.steps import HANDED_OFF, HANDOFF_STEPS, is_asked_to_exit, is_unfinished
 from fleet.model.results.coord import HandoffView
 from fleet.model.tables import step
+from fleet.model.tasks import fence
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import seats, tasks
@@ -274,8 +275,7 @@ def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -
 def _is_task_free(rows: Rows, entry: Handoff) -> bool:
     """Return whether a successor may take the task: it is open, or still assigned to the agent that is handed off."""
     task = tasks.state(rows, entry.project, entry.slug or "")
-    is_assigned = task.status == "in_progress" and task.assignee == entry.dispatch
-    return is_assigned or task.status == "open"
+    return fence.holder(task) == entry.dispatch or task.status == "open"
 
 
 def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) -> str:

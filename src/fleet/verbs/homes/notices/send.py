@@ -98,6 +98,7 @@ def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
     def work(tx: Tx) -> None:
         for each in found.over:
             q.end_notice(tx, id=each.id, at=tx.at)
+            _lapse_ended_notice(tx, each.id)
         for ident, condition in zip(idents, found.begun, strict=True):
             _add_notice(tx, ident, condition)
         if q.count_notices(tx).n > _KEPT:
@@ -226,7 +227,7 @@ def _record_notice(
     channels: str = "",
     told_at: int | None = None,
 ) -> None:
-    """Record how sending a notice went, and move it from the state "sending" to `after`.
+    """Record how sending a notice went, and move it from the state "sending" to `after`; if it has ended, from "due" to "lapsed".
 
     `trouble` is '' when nothing failed; `next_at` is when it may be sent again.
     """
@@ -241,6 +242,12 @@ def _record_notice(
         told_at=told_at,
         next_at=next_at,
     )
+    _lapse_ended_notice(tx, notice.id)
+
+
+def _lapse_ended_notice(tx: Tx, ident: str) -> None:
+    """Let a notice lapse if it is due and its condition has ended. Does nothing to any other notice."""
+    q.step_ended_notice(tx, id=ident, before="due", after=tables.step(steps.STEPS, "due", steps.LAPSE))
 
 
 def _tries_in_words(tried: list[ChannelTried]) -> str:

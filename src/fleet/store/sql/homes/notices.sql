@@ -14,9 +14,12 @@ WHERE NOT EXISTS (SELECT 1 FROM notices n WHERE n.subject = :subject AND (n.over
 ON CONFLICT DO NOTHING;
 
 -- name: end_notice
--- Record that the condition of a notice has ended; a notice that is still due lapses.
-UPDATE notices SET over_at = :at, state = CASE WHEN state = 'due' THEN 'lapsed' ELSE state END
-WHERE id = :id AND over_at IS NULL;
+-- Record that the condition of a notice has ended.
+UPDATE notices SET over_at = :at WHERE id = :id AND over_at IS NULL;
+
+-- name: step_ended_notice
+-- Compare and set: change the state of a notice whose condition has ended.
+UPDATE notices SET state = :after WHERE id = :id AND state = :before AND over_at IS NOT NULL;
 
 -- name: due_notices
 -- Notices to send now, oldest first. A `next_at` after `latest` was set while the clock was ahead.
@@ -35,8 +38,8 @@ WHERE id = :id AND state = :before;
 
 -- name: record_sending
 -- Compare and set: record the result of sending the message of a notice.
-UPDATE notices SET state = CASE WHEN :after = 'due' AND over_at IS NOT NULL THEN 'lapsed' ELSE :after END,
-                   sender = NULL, told_at = :told_at, channels = :channels, trouble = :trouble, next_at = :next_at
+UPDATE notices SET state = :after, sender = NULL, told_at = :told_at, channels = :channels, trouble = :trouble,
+                   next_at = :next_at
 WHERE id = :id AND state = :before AND message = :message;
 
 -- name: messages_since
