@@ -152,6 +152,36 @@ def test_work_is_sent_back_with_comments_on_its_lines(scene):
 
 
 @pytest.mark.req("TUI-4")
+def test_the_cursor_of_a_review_begins_on_a_line_of_the_work_and_stays_on_it_side_by_side(scene):
+    with scene.fleet() as fleet:
+        reported(scene, fleet, script="write a.py a = 1\nwrite b.py b = 1\ncommit Two files\ndone")
+
+    async def comments_on(person, line: str) -> None:
+        await person.presses("c")
+        await person.sees(f"Comment on {line}")
+        await person.presses("escape")
+        await person.until(lambda: f"Comment on {line}" not in person.text)
+
+    async def act(person):
+        await person.goes_to("p/door")
+        await person.sees("R review")
+        await person.presses("R")
+        await person.sees("+a = 1", "+b = 1")
+        await comments_on(person, "a.py:1")
+        await person.presses("tab")
+        await comments_on(person, "b.py:1")
+        await person.presses("v")
+        await person.sees("│     1 +b = 1")
+        await comments_on(person, "b.py:1")
+        await person.presses("j")
+        await comments_on(person, "b.py:1")
+        await person.presses("tab", "v")
+        await comments_on(person, "a.py:1")
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-4")
 @pytest.mark.parametrize(("keys", "told"), [(["S", "enter"], "sent back"), (["A", "y"], "accepted")])
 def test_a_verdict_drops_only_the_comments_that_there_were_when_it_was_given(scene, monkeypatch, keys, told):
     arrives, judge = threading.Event(), Reviews.judge
