@@ -65,6 +65,10 @@ def test_a_question_is_answered_by_its_number_or_in_words(scene, keys, words):
         async def act(person):
             await asked(person)
             await person.sees("Which database?", "1 SQLite", "2 PostgreSQL")
+            await person.presses("home", "1")
+            await person.is_told("there is no question to answer here")
+            await person.goes_to("p/t")
+            await person.sees("Which database?", "1 SQLite", "2 PostgreSQL")
             await person.presses("9")
             await person.is_told("there is no answer 9")
             await person.presses(*keys)
@@ -86,6 +90,8 @@ def test_a_late_answer_is_told_that_another_came_first(scene):
         async def act(person):
             await asked(person)
             await person.sees("y approve   ! deny")
+            await person.presses("1")
+            await person.is_told("this is answered with y (approve) or ! (deny)")
             question = person.app.board.row.question
             fleet.messages.answer(question, ["deny"])
             person.app.board.act("late", "late", lambda other: other.messages.approve(question), lambda _: None)
