@@ -104,6 +104,19 @@ def test_the_log_of_fleets_own_coordinator_is_wrapped():
     assert [line.no_wrap for line in Tabs(LOOK).lines(fleet, "live", row.replaced(engine="claude"))] == [True]
 
 
+@pytest.mark.parametrize(
+    ("group", "hint"),
+    [
+        ("ready", "no agent has worked on it yet: d starts one"),
+        ("waiting", "no agent has worked on it yet: the task tab says what it waits for"),
+        ("done", "no agent has worked on it"),
+    ],
+)
+def test_a_task_without_an_agent_says_how_to_start_one_only_where_one_can_be_started(group, hint):
+    row = RowView(key="p/t", kind="task", project="p", slug="t", group=group)
+    assert [line.plain for line in Tabs(LOOK).lines(SimpleNamespace(), "live", row)] == [hint]
+
+
 def test_a_key_that_selects_a_row_does_not_lay_the_screen_out_again(tasks):
     async def act(person):
         await person.goes_to("p/door")

@@ -55,7 +55,7 @@ class Tabs:
         if row.kind == "job":
             return self._job(fleet, row)
         if ident is None:
-            return [self._quiet(_NO_AGENT.get(row.kind, "no agent has worked on it yet: d starts one"))]
+            return [self._quiet(_NO_AGENT.get(row.kind) or _NO_AGENT_YET.get(row.group, _NEVER))]
         text = fleet.agents.mirror(ident) if row.agent else fleet.agents.output(ident)
         lines = _from_screen(text)
         for line in lines:  # fleet's own coordinator writes a log; the others draw a screen
@@ -202,6 +202,12 @@ class Tabs:
         return [Text(""), Text(title, style="bold"), *(Text(f"  {line}") for line in lines)] if lines else []
 
 
+_NEVER = "no agent has worked on it"
+_NO_AGENT_YET = {
+    "ready": "no agent has worked on it yet: d starts one",
+    "waiting": "no agent has worked on it yet: the task tab says what it waits for",
+    "parked": "no agent has worked on it yet: the task tab says what it waits for",
+}
 _NO_AGENT = {
     "project": "its coordinator, agents and tasks are below: j goes there",
     "coordinator": "no coordinator: a starts it",
