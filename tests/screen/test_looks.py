@@ -11,7 +11,7 @@ from fleet.api.views.tones import glyph_of
 from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.results.views import RowView
 from fleet.model.text.times import MINUTE, iso
-from fleet.surfaces.tui.acts.comments import Commenting
+from fleet.surfaces.tui.acts.comments import ON_LINES, Commenting
 from fleet.surfaces.tui.feeds.repeating import Repeating
 from fleet.surfaces.tui.feeds.tabs import Tabs
 from fleet.surfaces.tui.look import DARK, LIGHT, TERMINAL, Look, palette_for
@@ -115,6 +115,13 @@ def test_the_log_of_fleets_own_coordinator_is_wrapped():
 def test_a_task_without_an_agent_says_how_to_start_one_only_where_one_can_be_started(group, hint):
     row = RowView(key="p/t", kind="task", project="p", slug="t", group=group)
     assert [line.plain for line in Tabs(LOOK).lines(SimpleNamespace(), "live", row)] == [hint]
+
+
+@pytest.mark.req("TUI-2")
+@pytest.mark.parametrize(("group", "offered"), [("working", True), ("done", False)])
+def test_a_comment_is_offered_only_while_a_branch_is_not_merged(group, offered):
+    row = RowView(key="p/t", kind="task", project="p", slug="t", branch="worker/t", group=group)
+    assert ON_LINES["comment-line"].applies(SimpleNamespace(row=row)) == offered
 
 
 def test_a_key_that_selects_a_row_does_not_lay_the_screen_out_again(tasks):
