@@ -382,6 +382,20 @@ def test_a_handoff_says_that_nothing_of_the_work_is_lost_and_names_the_successor
 
 
 @pytest.mark.req("TUI-2")
+def test_every_hint_names_the_key_that_the_person_gave_to_the_act(scene):
+    async def act(person):
+        await person.sees("nothing is going on: f2 adds a task")
+        await person.presses("X")
+        await person.sees("no coordinator: B starts it")
+        with scene.fleet() as fleet:
+            fleet.tasks.add(project="p", title="Ready work", slug="ready")
+        await person.goes_to("p/ready")
+        await person.sees("no agent has worked on it yet: D starts one")
+
+    sit_down(scene.home, act, keys={"new": "f2", "down": "X", "coordinator": "B", "dispatch": "D"})
+
+
+@pytest.mark.req("TUI-2")
 def test_a_coordinator_that_the_daemon_plays_has_a_log_instead_of_a_terminal(scene):
     with RunningDaemon(Path(scene.home)), scene.fleet() as fleet:
         fleet.coord.start(Wanted(project="p", slug=None, kind="coord", engine="fleet"))

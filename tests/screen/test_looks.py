@@ -10,6 +10,7 @@ from screen.driving import sit_down
 from fleet.api.views.tones import glyph_of
 from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.results.views import RowView
+from fleet.model.settings.keys import keys_in_force
 from fleet.model.text.times import MINUTE, iso
 from fleet.surfaces.tui.acts.comments import ON_LINES, Commenting
 from fleet.surfaces.tui.feeds.repeating import Repeating
@@ -20,6 +21,7 @@ from fleet.surfaces.tui.widgets.about import about_row
 from fleet.surfaces.tui.widgets.bars import key_line
 from fleet.surfaces.tui.widgets.row_list import RowList
 
+KEYS = keys_in_force({})
 LOOK = Look(DARK)
 
 
@@ -100,8 +102,8 @@ def test_what_is_cut_off_at_the_right_is_reached_by_a_key_and_stays_in_sight(sce
 def test_the_log_of_fleets_own_coordinator_is_wrapped():
     row = RowView(key="p/#a", kind="coordinator", project="p", agent="a", engine=OWN_LOOP)
     fleet = SimpleNamespace(agents=SimpleNamespace(mirror=lambda _ident: "a long line"))
-    assert [line.no_wrap for line in Tabs(LOOK).lines(fleet, "live", row)] == [False]
-    assert [line.no_wrap for line in Tabs(LOOK).lines(fleet, "live", row.replaced(engine="claude"))] == [True]
+    assert [line.no_wrap for line in Tabs(LOOK, KEYS).lines(fleet, "live", row)] == [False]
+    assert [line.no_wrap for line in Tabs(LOOK, KEYS).lines(fleet, "live", row.replaced(engine="claude"))] == [True]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_the_log_of_fleets_own_coordinator_is_wrapped():
 )
 def test_a_task_without_an_agent_says_how_to_start_one_only_where_one_can_be_started(group, hint):
     row = RowView(key="p/t", kind="task", project="p", slug="t", group=group)
-    assert [line.plain for line in Tabs(LOOK).lines(SimpleNamespace(), "live", row)] == [hint]
+    assert [line.plain for line in Tabs(LOOK, KEYS).lines(SimpleNamespace(), "live", row)] == [hint]
 
 
 @pytest.mark.req("TUI-2")

@@ -70,7 +70,7 @@ class FleetApp(App[None], inherit_bindings=False):
         self._newest_details: Shown | None = None
         self._keyboard = Keyboard(self, super().on_event)
         self._loader = Loader(home, loaded=self._on_loaded, lost=self._on_lost, changes_of=changes_of)
-        self._details = Details(home, Tabs(self.look), shown=self._on_shown, changed=self._on_changed)
+        self._details = Details(home, Tabs(self.look, keys), shown=self._on_shown, changed=self._on_changed)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return fleet's own variables of the style sheet, for a theme that does not set them."""

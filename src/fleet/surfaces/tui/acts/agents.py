@@ -233,7 +233,8 @@ def _kill(board: Board) -> None:
         _stop_coordinator(board, row)
         return
     name, says, said = f"end {row.agent}", f"{row.agent} is asked to exit", _tell_end(board)
-    stop = Way("s", "stop", "its task is blocked and keeps its worktree and commits; r continues there")
+    again = board.key_of("resume")
+    stop = Way("s", "stop", f"its task is blocked and keeps its worktree and commits; {again} continues there")
     kill = Way(
         "x",
         "kill",
@@ -270,7 +271,8 @@ def _tell_end(board: Board) -> Callable[[Ended], None]:
 
 def _stop_coordinator(board: Board, row: RowView) -> None:
     """Ask the person whether to stop the coordinator of the row's project, and stop it when they say yes."""
-    way = Way("y", "stop it", "nothing is started or merged in the project until a starts another one; agents work on")
+    starts = f"until {board.key_of('coordinator')} starts another one"
+    way = Way("y", "stop it", f"nothing is started or merged in the project {starts}; agents work on")
 
     def chosen(answer: str | None) -> None:
         """Stop the coordinator. `answer` is None when the person closed the dialog without a choice: nothing is done then."""

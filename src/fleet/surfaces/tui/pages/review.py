@@ -370,9 +370,9 @@ class ReviewPage(Screen[None], inherit_bindings=False):
     def _judged(self, view: VerdictView) -> None:
         """Show the recorded verdict, and close the page."""
         word = (
-            "accepted: the coordinator merges it, or M"
+            f"accepted: the coordinator merges it, or {self._board.key_of('merge')}"
             if view.verdict == ACCEPT
-            else "sent back: the coordinator has it fixed, or d"
+            else f"sent back: the coordinator has it fixed, or {self._board.key_of('dispatch')}"
         )
         self._board.say(f"{self._name} is {word}")
         leave(self)
