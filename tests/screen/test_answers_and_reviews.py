@@ -38,6 +38,21 @@ def test_a_permission_is_given_with_one_key_and_nothing_is_typed(scene):
         assert "y" not in fleet.agents.screen(ident).split()
 
 
+@pytest.mark.req("TUI-4", "OBS-3")
+def test_the_task_of_an_agent_that_asks_says_that_the_person_is_next(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", engine="scripted", script=ASKS)
+
+        async def act(person):
+            await asked(person)
+            await person.presses("tab", "tab")
+            await person.sees(f"next: {ident} needs you — Bash: rm -rf build")
+            await person.presses("y")
+            await person.sees(f"next: {ident} works on it")
+
+        sit_down(scene.home, act)
+
+
 @pytest.mark.req("TUI-4", "ASK-1")
 def test_a_permission_is_denied_with_the_reason_that_the_agent_gets(scene):
     with scene.fleet() as fleet:

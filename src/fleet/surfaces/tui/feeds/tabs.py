@@ -124,11 +124,7 @@ class Tabs:
         lines = [Text(escapes.line(task.title), style="bold"), self._quiet(f"{row.project}/{row.slug}  {task.says}")]
         said = f"{row.slug} {task.says}"  # the line above says so already
         lines += [self._tinted(escapes.line(sentence), "yellow") for sentence in why.sentences if sentence != said]
-        if task.next_step is not None:
-            step = task.next_step
-            lines.append(
-                self._tinted(f"next: {escapes.line(step.says)}{f' — {step.command}' if step.command else ''}", "cyan")
-            )
+        lines += self._next(row, task)
         lines += self._fields(task)
         lines += self._part("Description", escapes.text(task.description).splitlines())
         lines += self._part(
@@ -137,6 +133,16 @@ class Tabs:
         return lines + self._part(
             "Artifacts", [f"{escapes.line(each.path)}  ({each.actor})" for each in task.artifacts]
         )
+
+    def _next(self, row: RowView, task: TaskDetails) -> list[Text]:
+        """Return the line with the next step of a task; while its agent needs the person, that is what it needs."""
+        if row.agent and row.group == "needs you":
+            return [self._tinted(f"next: {row.agent} needs you — {one_line(row.text)}", "yellow")]
+        step = task.next_step
+        if step is None:
+            return []
+        command = f" — {step.command}" if step.command else ""
+        return [self._tinted(f"next: {escapes.line(step.says)}{command}", "cyan")]
 
     def _fields(self, task: TaskDetails) -> list[Text]:
         """Return the fields of a task that have a value, one on each line."""
