@@ -256,6 +256,19 @@ def test_the_requests_of_all_agents_at_work_are_bounded_and_there_is_room_again_
     assert len(routed) == 2
 
 
+@pytest.mark.req("IPC-2")
+def test_a_request_is_at_work_until_its_answer_is_sent():
+    """A daemon that ends closes its connections when nothing is at work: an answer that is not sent yet would be lost."""
+    server, at_work = Server.__new__(Server), []
+    server._lock, server._at_work, server._errors, server._of_agents = threading.Lock(), 1, 0, 0
+    connection = SimpleNamespace(at_work=1, working=9, is_for_agents=False, events=1)
+    connection.send = lambda _answer: at_work.append(server._at_work) or True
+    server._send(connection, {"id": 1, "push": "tell", "value": "half way"})
+    server._send(connection, {"id": 1, "result": None})
+    assert at_work == [1, 1]
+    assert (server._at_work, connection.at_work) == (0, 0)
+
+
 @pytest.mark.req("LOG-1")
 def test_a_subscriber_is_answered_before_anything_is_pushed(client):
     server, order = Server.__new__(Server), []

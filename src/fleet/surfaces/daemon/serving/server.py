@@ -303,15 +303,21 @@ class Server:
 
     def _send(self, connection: Connection, answer: Json) -> None:
         """Send an answer, or a push that belongs to a request; an answer ends its request. Any thread may call it."""
-        if "push" not in answer:
+        if "push" in answer:
+            self._push(connection, answer)
+            return
+        with self._lock:
+            connection.at_work -= 1
+            if not connection.at_work:
+                self._of_agents -= connection.working if connection.is_for_agents else 0
+                connection.working = 0
+            self._errors += "error" in answer
+        try:
+            self._push(connection, answer)
+        finally:
+            # Only now: a daemon that ends closes its connections when nothing is at work.
             with self._lock:
-                connection.at_work -= 1
-                if not connection.at_work:
-                    self._of_agents -= connection.working if connection.is_for_agents else 0
-                    connection.working = 0
                 self._at_work -= 1
-                self._errors += "error" in answer
-        self._push(connection, answer)
 
     def _push(self, connection: Connection, line: Json) -> None:
         """Send a line as far as the client takes it at once; wake the loop for the rest, and to read further requests."""
