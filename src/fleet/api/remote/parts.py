@@ -147,8 +147,8 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
         if told is not None:
             told(wire.remade(push["value"], push.get("type", "")))
 
-    patience = None if WAYS.get(method) == "heavy" else ANSWER
-    answer = door.call(method, sent, key=key, caller=caller, pushed=pushed, patience=patience)
+    is_long = WAYS.get(method) == "heavy"
+    answer = door.call(method, sent, key=key, caller=caller, pushed=pushed, patience=ANSWER, is_long=is_long)
     return wire.remade(answer["result"], answer.get("type", ""))
 
 
