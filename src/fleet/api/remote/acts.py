@@ -97,10 +97,12 @@ ARGUMENTS = {
     ("tasks.edit", "wanted"): ("fleet.verbs.tasks.edit", "Edit"),
     ("tasks.list", "filters"): ("fleet.verbs.tasks.show", "Filters"),
     ("operations.list", "which"): ("fleet.verbs.views.operations", "Which"),
+    ("operations.with_archived", "which"): ("fleet.verbs.views.operations", "Which"),
     ("projects.begin", "chosen"): ("fleet.model.results.projects", "Chosen"),
     ("claims.acquire_prompt", "wanted"): ("fleet.verbs.agents.prompts", "WantedPrompt"),
     ("graph.add_list", "items"): ("fleet.model.tasks.markdown_list", "Item"),
     ("jobs.run", "asked"): ("fleet.verbs.jobs.begin", "Asked"),
+    ("jobs.plan", "asked"): ("fleet.verbs.jobs.begin", "Asked"),
 }
 # The classes whose fields a method takes as further arguments: module and name. A field that is null has its default.
 FURTHER = {
