@@ -103,6 +103,31 @@ def test_a_child_whose_client_left_while_it_was_started_is_interrupted(client):
     assert "error" in answer
 
 
+@pytest.mark.req("IPC-6", "IPC-2")
+@pytest.mark.parametrize(
+    ("method", "is_interrupted"), [("dispatches.start", False), ("merge.task", False), ("jobs.run", True)]
+)
+def test_a_daemon_that_ends_lets_its_children_finish_but_for_jobs_which_their_clients_go_on_with(
+    client, monkeypatch, method, is_interrupted
+):
+    begun, interrupted = threading.Event(), []
+    monkeypatch.setattr(sys.modules[Children.__module__], "_interrupt", interrupted.append)
+    begins = 'import sys, time; print(\'{"push": "tell"}\', flush=True); time.sleep(1000)'
+    household = PlayedHousehold(begins)
+    children = Children(household, lambda *_: begun.set())
+    server = Server.__new__(Server)
+    stops = SimpleNamespace(stop=lambda _until: None)
+    server._at_work, server._workers, server._own_workers, server.changes = 0, stops, stops, stops
+    server._children = children
+    server.loop = SimpleNamespace(stop_listening=list, close=lambda: children.interrupt(client))
+    children.perform(Request(client, {"id": 7, "method": method}))
+    assert begun.wait(PATIENCE)
+    server.drain(monotonic() + PATIENCE)
+    assert interrupted == ([household.child] if is_interrupted else [])
+    household.child.kill()
+    household.child.wait(PATIENCE)
+
+
 @pytest.mark.req("IPC-4")
 @pytest.mark.beneath_funnel("the descriptors of this process are used up")
 def test_without_a_descriptor_left_who_waits_is_refused_and_not_found_again(tmp_path, monkeypatch):
@@ -341,6 +366,7 @@ def test_a_daemon_whose_parts_do_not_end_has_ended_before_its_client_gives_up(mo
     server = Server.__new__(Server)
     server.loop = SimpleNamespace(stop_listening=list, close=list, run_once=endless.join)
     server._at_work, server._workers, server._own_workers, server.changes = 1, workers, workers, changes
+    server._children = Children(household, print)
     daemon = run.Daemon.__new__(run.Daemon)
     daemon._log = lambda *_event, **_facts: None
     daemon._duties, daemon._server, daemon._household = SimpleNamespace(stop=endless.join), server, household

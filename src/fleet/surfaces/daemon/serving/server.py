@@ -107,7 +107,7 @@ class Server:
         """Accept no more connections, finish the requests that have been begun, then stop the server's threads.
 
         `until` is a time of the monotonic clock, in seconds: nothing waits longer than until then, and the requests at
-        most 10 seconds. Child processes of the daemon are not stopped.
+        most 10 seconds. Child processes of the daemon go on, but for jobs: their clients go on with these.
         """
         self._is_draining = True
         self.loop.stop_listening()
@@ -117,6 +117,7 @@ class Server:
         self._workers.stop(until)
         self._own_workers.stop(until)
         self.changes.stop(until)
+        self._children.leave()
         self.loop.close()
 
     # the loop's side --------------------------------------------------------------------------------------------------
