@@ -118,6 +118,7 @@ def test_a_daemon_that_ends_lets_its_children_finish_but_for_jobs_which_their_cl
     server = Server.__new__(Server)
     stops = SimpleNamespace(stop=lambda _until: None)
     server._at_work, server._workers, server._own_workers, server.changes = 0, stops, stops, stops
+    server._answering = 0
     server._children = children
     server.loop = SimpleNamespace(stop_listening=list, close=lambda: children.interrupt(client))
     children.perform(Request(client, {"id": 7, "method": method}))
@@ -267,6 +268,7 @@ def test_the_requests_of_all_agents_at_work_are_bounded_and_there_is_room_again_
     connection, theirs = agent
     server, routed = Server.__new__(Server), []
     server._lock, server._at_work, server._taken, server._errors, server._of_agents = threading.Lock(), 0, 0, 0, 0
+    server._answering = 0
     server.loop = SimpleNamespace(wake=lambda *_: None)
     server._route = routed.append
     long = b'{"id": 1, "method": "tasks.log", "args": {"message": "%s"}}' % (b"x" * 30)
@@ -282,16 +284,35 @@ def test_the_requests_of_all_agents_at_work_are_bounded_and_there_is_room_again_
 
 
 @pytest.mark.req("IPC-2")
-def test_a_request_is_at_work_until_its_answer_is_sent():
-    """A daemon that ends closes its connections when nothing is at work: an answer that is not sent yet would be lost."""
-    server, at_work = Server.__new__(Server), []
-    server._lock, server._at_work, server._errors, server._of_agents = threading.Lock(), 1, 0, 0
-    connection = SimpleNamespace(at_work=1, working=9, is_for_agents=False, events=1)
-    connection.send = lambda _answer: at_work.append(server._at_work) or True
-    server._send(connection, {"id": 1, "push": "tell", "value": "half way"})
-    server._send(connection, {"id": 1, "result": None})
-    assert at_work == [1, 1]
-    assert (server._at_work, connection.at_work) == (0, 0)
+def test_a_daemon_that_ends_closes_no_connection_before_the_answer_is_sent():
+    server, order = Server.__new__(Server), []
+    server._lock, server._at_work, server._answering = threading.Lock(), 1, 0
+    server._errors, server._of_agents = 0, 0
+    stops = SimpleNamespace(stop=lambda _until: None)
+    server._workers, server._own_workers, server.changes = stops, stops, stops
+    server._children = SimpleNamespace(leave=list)
+    sending, goes_on = threading.Event(), threading.Event()
+
+    def send(_answer) -> bool:
+        sending.set()
+        assert goes_on.wait(PATIENCE)
+        order.append("sent")
+        return True
+
+    connection = SimpleNamespace(at_work=1, working=9, is_for_agents=False, events=1, send=send)
+    sender = threading.Thread(target=server._send, args=(connection, {"id": 1, "result": None}))
+
+    def run_once(_seconds: float) -> None:
+        goes_on.set()
+        sender.join(PATIENCE)
+
+    server.loop = SimpleNamespace(stop_listening=list, run_once=run_once, close=lambda: order.append("closed"))
+    sender.start()
+    assert sending.wait(PATIENCE)
+    server.drain(monotonic() + PATIENCE)
+    goes_on.set()
+    sender.join(PATIENCE)
+    assert order == ["sent", "closed"]
 
 
 @pytest.mark.req("LOG-1")

@@ -82,6 +82,8 @@ class Server:
         self.why_ended: errors.FleetError | None = None
         self._lock = Lock()
         self._at_work = 0
+        # How many answers are being sent, of requests that are no longer at work.
+        self._answering = 0
         # The bytes of the requests at work from the agents' socket.
         self._of_agents = 0
         self._taken = 0
@@ -112,7 +114,7 @@ class Server:
         self._is_draining = True
         self.loop.stop_listening()
         enough = min(until, monotonic() + DRAIN)
-        while self._at_work and monotonic() < enough:
+        while (self._at_work or self._answering) and monotonic() < enough:
             self.loop.run_once(0.05)
         self._workers.stop(until)
         self._own_workers.stop(until)
@@ -312,13 +314,14 @@ class Server:
             if not connection.at_work:
                 self._of_agents -= connection.working if connection.is_for_agents else 0
                 connection.working = 0
+            self._at_work -= 1
+            self._answering += 1
             self._errors += "error" in answer
         try:
             self._push(connection, answer)
         finally:
-            # Only now: a daemon that ends closes its connections when nothing is at work.
             with self._lock:
-                self._at_work -= 1
+                self._answering -= 1
 
     def _push(self, connection: Connection, line: Json) -> None:
         """Send a line as far as the client takes it at once; wake the loop for the rest, and to read further requests."""
