@@ -124,9 +124,9 @@ def test_a_daemon_that_ends_lets_its_children_finish_but_for_jobs_which_their_cl
     children.perform(Request(client, {"id": 7, "method": method}))
     assert begun.wait(PATIENCE)
     server.drain(monotonic() + PATIENCE)
-    assert interrupted == ([household.child] if is_interrupted else [])
     household.child.kill()
     household.child.wait(PATIENCE)
+    assert interrupted == ([household.child] if is_interrupted else [])
 
 
 @pytest.mark.req("IPC-4")
