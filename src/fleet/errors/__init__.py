@@ -53,6 +53,7 @@
     ├── Refused                   14   a precondition does not hold
     │   ├── IllegalStep                the table of steps has no such step
     │   ├── NotReady                   dependencies, pause or time
+    │   ├── OnlyAdded                  the task is there, its agent is not
     │   ├── NeedsOverride              a live attempt holds the task
     │   ├── OverrideIsForPeople        an agent used --override
     │   ├── NotAllowed                 the caller's role does not permit it

@@ -19,6 +19,13 @@ class NotReady(Refused):
     hint = "`fleet task why {slug} -p {project}` explains; a person can claim it anyway with --override"
 
 
+class OnlyAdded(Refused):
+    """A task was added for a new agent, and no agent could be started on it."""
+
+    says = "task {project}/{slug} was added, but no agent was started: {why}"
+    hint = "`fleet dispatch {slug} -p {project}` starts one"
+
+
 class NeedsOverride(Refused):
     """An agent works on the task, so that a person needs --override to change it."""
 

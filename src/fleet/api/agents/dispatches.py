@@ -9,6 +9,7 @@ from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.permits import refuse_forced, refuse_freer
 from fleet.api.tasks.advice import OF_STATE, advised, name_next_step
+from fleet.api.tasks.tasks import new_task
 from fleet.engines import reader
 from fleet.model.branches import task_branch
 from fleet.model.results.dispatches import DispatchView
@@ -56,6 +57,19 @@ class Dispatches(Part):
             settle_attempt(context, wanted.project, wanted.slug, speaker=self._by.speaker)
         with advised(self._by, "dispatch", wanted.project, wanted.slug):
             return dispatch.dispatch(context, wanted)
+
+    def start_new(self, wanted: Wanted, *, title: str, description: str = "", slug: str | None = None) -> Dispatched:
+        """Add a task and start an agent on it, before a coordinator starts one. `wanted` names no task.
+
+        Add nothing when no agent could be started in the project. Raise OnlyAdded when the task was added and no agent
+        could be started on it, because too many run, for example.
+        """
+        speaker = self._by.may("dispatches.start_new", project=wanted.project)
+        refuse_freer_agent(self._by, speaker, "dispatches.start_new", wanted)
+        context = self._by.context
+        plan.check_start(context, wanted)
+        new = new_task(self._by, wanted.project, title, {"description": description, "slug": slug})
+        return dispatch.dispatch_new(context, new, wanted)
 
     def check_start(self, wanted: Wanted) -> None:
         """Raise an error when this agent could not be started; start nothing.

@@ -91,6 +91,7 @@ WAYS: dict[str, Way] = {
 # The classes of arguments that are more than plain JSON: module and name.
 ARGUMENTS = {
     ("dispatches.start", "wanted"): ("fleet.verbs.dispatch.plan", "Wanted"),
+    ("dispatches.start_new", "wanted"): ("fleet.verbs.dispatch.plan", "Wanted"),
     ("dispatches.check_start", "wanted"): ("fleet.verbs.dispatch.plan", "Wanted"),
     ("coord.start", "wanted"): ("fleet.verbs.dispatch.plan", "Wanted"),
     ("coord.replace", "wanted"): ("fleet.verbs.dispatch.plan", "Wanted"),

@@ -81,6 +81,7 @@ ACTS = {
     "tasks.archive": Act("archive tasks", _PLANS, COORDINATOR),
     "graph.archive_ended": Act("archive tasks", _PLANS, COORDINATOR),
     "dispatches.start": Act("start agents", _STARTS, COORDINATOR),
+    "dispatches.start_new": Act("start agents on new tasks", _STARTS, COORDINATOR),
     "dispatches.resume": Act("resume agents", _STARTS, COORDINATOR),
     "dispatches.stop": Act("stop agents", _STARTS, COORDINATOR),
     "dispatches.kill": Act("kill agents", _STARTS, COORDINATOR),

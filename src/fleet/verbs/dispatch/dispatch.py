@@ -8,6 +8,8 @@ If a step fails, the dispatch is settled and its claims are released, as in reco
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -39,14 +41,19 @@ from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.homes.ownership import note_home, note_machine, refuse_foreign_bundle
 from fleet.verbs.resume import work_lock
 from fleet.verbs.sweep import trash
+from fleet.verbs.tasks import add
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fleet.model.dispatch.claim import Claim
+    from fleet.model.results.tasks import Added
     from fleet.model.settings.values import SettingValues
     from fleet.resources.kind import Order
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
+    from fleet.verbs.tasks.add import NewTask
 
 _LOOK_AGAIN = 0.05
 _BUNDLE = ("worker_dir", "worktree")
@@ -64,6 +71,37 @@ def dispatch(context: Context, wanted: Wanted) -> Dispatched:
         return start(context, wanted)
     finally:
         gate.give()
+
+
+def dispatch_new(context: Context, new: NewTask, wanted: Wanted) -> Dispatched:
+    """Add a task and start an agent on it. `wanted` does not name the task.
+
+    The task's work lock is held from before the task is added, so that no coordinator starts another agent on it. Raise
+    OnlyAdded when the task was added and no agent could be started on it.
+    """
+    change = add.add(new)
+    slug = new.slug or context.store.read(lambda rows: add.free_slug(rows, new))
+    gate = work_lock.lock_work(context, new.project, slug)
+    try:
+        added = context.commit(change)
+        if added.slug == slug:
+            with _telling_that_it_was_added(added):
+                return start(context, replace(wanted, slug=slug))
+    finally:
+        gate.give()
+    with _telling_that_it_was_added(added):  # another task got that slug meanwhile, or this request is repeated
+        return dispatch(context, replace(wanted, slug=added.slug))
+
+
+@contextmanager
+def _telling_that_it_was_added(added: Added) -> Iterator[None]:
+    """Run the `with` block; turn an error of fleet in it into OnlyAdded, unless an agent works on the task."""
+    try:
+        yield
+    except (errors.TaskHeld, errors.BundleHeld):
+        raise
+    except errors.FleetError as error:
+        raise errors.OnlyAdded(project=added.project, slug=added.slug, why=error.spoken) from error
 
 
 def start(context: Context, wanted: Wanted) -> Dispatched:

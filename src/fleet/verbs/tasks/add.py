@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypedDict
 
-    from fleet.store.transaction import Tx
+    from fleet.store.transaction import Rows, Tx
 
     class TaskFields(TypedDict, total=False):
         """The fields of `NewTask` that a caller may leave out."""
@@ -84,6 +84,14 @@ def add(new: NewTask) -> Change[Added]:
     return Change(
         f"add {new.project}/{new.slug or slugs.slug_from(task.title)}", work, *new.request_fields, returns=Added
     )
+
+
+def free_slug(rows: Rows, new: NewTask) -> str:
+    """Return the slug that a task without one would get if it were added now."""
+    stem, number = slugs.slug_from(texts.title(new.title)), 1
+    while q.task_exists(rows, project=new.project, slug=slugs.numbered_slug(stem, number)) is not None:
+        number += 1
+    return slugs.numbered_slug(stem, number)
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:

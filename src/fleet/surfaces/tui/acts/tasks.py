@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.model.tasks.pipeline import KIND_AT
 from fleet.model.tasks.prompts import split_prompt
 from fleet.model.text.sizes import counted
@@ -47,14 +48,19 @@ def _run(board: Board) -> None:
     """Ask the person for a prompt, add it as a task to the selected project, and start an agent on it."""
     project = board.project or ""
 
-    def start(fleet: Fleet, text: str) -> Dispatched:
-        """Add the task and start an agent on it. Add nothing when no agent could be started in the project."""
-        fleet.dispatches.check_start(Wanted(project=project, slug=""))
+    def start(fleet: Fleet, text: str) -> Dispatched | errors.OnlyAdded:
+        """Add the task and start an agent on it. Return the error when only the task was added: the text is not asked for again."""
         title, description = split_prompt(text)
-        task = fleet.tasks.add(project=project, title=title, description=description)
-        return fleet.dispatches.start(Wanted(project=project, slug=task.slug))
+        try:
+            return fleet.dispatches.start_new(Wanted(project=project, slug=""), title=title, description=description)
+        except errors.OnlyAdded as error:
+            return error
 
-    def said(made: Dispatched) -> None:
+    def said(made: Dispatched | errors.OnlyAdded) -> None:
+        """Show which agent works, and select its task; or show why none works."""
+        if isinstance(made, errors.OnlyAdded):
+            board.warn(made.spoken)
+            return
         board.say(f"{made.id} works on {made.project}/{made.task} ({made.engine})")
         board.select_soon(f"{made.project}/{made.task}")
 

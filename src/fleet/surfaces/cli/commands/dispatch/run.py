@@ -67,16 +67,7 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
         project = fleet.project_here(given["project"])
         offer_trust(fleet, project, as_json=given["json"])
         wanted = _wanted(given, command, project=project, slug="")
-        fleet.dispatches.check_start(wanted)
-        task = fleet.tasks.add(project=project, title=title, slug=given["slug"], description=description)
-        try:
-            made = fleet.dispatches.start(replace(wanted, slug=task.slug))
-        except errors.FleetError:
-            slug = task.slug
-            terminal.warn(
-                f"the task {project}/{slug} was added, but no agent was started; `fleet dispatch {slug}` starts it"
-            )
-            raise
+        made = fleet.dispatches.start_new(wanted, title=title, slug=given["slug"], description=description)
         _say_started(made, as_json=given["json"])
 
 
