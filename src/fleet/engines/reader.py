@@ -16,9 +16,9 @@ from fleet.engines.permissions import Permissions, Rules
 from fleet.engines.sandbox import Sandboxed
 from fleet.fast import contextlib, re
 from fleet.model import names
+from fleet.model.names import AUTONOMIES
 from fleet.model.text.documents.kinds import (
     ANYTHING,
-    AUTONOMIES,
     FLAG,
     SOME_WORDS,
     TEXT,

@@ -14,6 +14,7 @@ from fleet.api.actor import Part
 from fleet.api.fleet import PARTS, Fleet, part_class
 from fleet.api.permits import Speaker
 from fleet.errors.refused import NotAllowed
+from fleet.model import names
 from fleet.model.agents import roles
 from fleet.surfaces.daemon.serving.connection import Connection
 from fleet.surfaces.daemon.serving.requests import Request
@@ -121,9 +122,9 @@ def test_who_has_which_role():
 
 
 def test_which_freedom_is_freer():
-    freer = {(wanted, own) for wanted in roles.AUTONOMY for own in roles.AUTONOMY if roles.is_freer(wanted, own)}
-    assert freer == {(a, b) for n, a in enumerate(roles.AUTONOMY) for b in roles.AUTONOMY[:n]}
-    assert [each for each in roles.AUTONOMY if not roles.is_freer(each, None)] == ["ask"]
+    freer = {(wanted, own) for wanted in names.AUTONOMIES for own in names.AUTONOMIES if roles.is_freer(wanted, own)}
+    assert freer == {(a, b) for n, a in enumerate(names.AUTONOMIES) for b in names.AUTONOMIES[:n]}
+    assert [each for each in names.AUTONOMIES if not roles.is_freer(each, None)] == ["ask"]
 
 
 LOOK = "import sys; from fleet.world.process.surroundings import marks_above; print(marks_above(sys.argv[1]))"

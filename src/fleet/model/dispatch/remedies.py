@@ -7,9 +7,12 @@ applies it. The callers (tick, sweep, resume …) differ only in which remedies 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fleet.model.states import assert_never
+
+if TYPE_CHECKING:
+    from fleet.model.states import AskedFor
 
 # `worker` stands for every agent that works on a task: worker, reviewer, fix and rebase.
 Kind = Literal["worker", "finisher", "coord"]
@@ -20,7 +23,6 @@ Condition = Literal["ended", "starting", "unstarted", "alive", "dead", "unknown"
 Remains = Literal["none", "ours", "strangers", "silent"]
 # fresh: the agent still has time to exit by itself. over: its report_grace is over, or its hooks say that its turn has ended.
 Report = Literal["none", "fresh", "over"]
-AskedFor = Literal["report", "kill", "stop", "superseded", "replaced", "handoff"]
 # A coordinator's place. late: a candidate after its deadline. withdrawn: a former candidate that never proved itself.
 # out: a former holder.
 Place = Literal["none", "holder", "candidate", "late", "withdrawn", "out"]

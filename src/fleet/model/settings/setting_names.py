@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     # The places of settings, and in the end the place after what was followed.
     Places = Generator[Place, None, int]
 
+HOME_FILE = "config.toml"  # the settings of a home, in its folder
 _BLANK = " \t"
 _SPACE = " \t\n"
 _QUOTES = ('"', "'")

@@ -6,6 +6,7 @@ from fleet.model.agents.allow import is_rule
 from fleet.model.agents.notices.kinds import CHANNELS, DEFAULT_KINDS, KINDS
 from fleet.model.agents.notices.quiet_hours import parsed as quiet_hours
 from fleet.model.branches import INTEGRATION
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.model.settings.store_address import LONGEST_WAIT, SQLITE, WAIT, is_address, is_wait
 from fleet.model.text.documents.kinds import (
     AUTONOMY,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from fleet.model.text.documents.nodes import Fault, Node
 
-HOME_FILE = "config.toml"
 PROJECT_FILE = "fleet.toml"
 MOST_DOLLARS = 1_000_000
 # What is shown of an amount: less would be shown as nothing.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.names import AUTONOMIES
 from fleet.model.settings.table import PROJECT_FILE, SETTINGS, SettingValue
 
 TYPE_CHECKING = False
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 GUARDED = tuple(setting for setting in SETTINGS if setting.guard)
 # Values from the least permission to the most. A change to less permission applies at once.
 _FREEDOM: dict[str, tuple[str | None, ...]] = {
-    "autonomy": (None, "ask", "edits", "allowlist", "full"),
+    "autonomy": (None, *AUTONOMIES),
     "review": ("person", "agent", "none", None),
 }
 # Unsetting one of these needs no trust: fleet then runs no command, or starts no agent.

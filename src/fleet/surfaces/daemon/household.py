@@ -10,6 +10,7 @@ from fleet import errors
 from fleet.api.actor import Actor, FleetOpener, person_name
 from fleet.api.fleet import Fleet
 from fleet.api.remote.confined import ConfinedPart
+from fleet.model import FLEET_DISPATCH_ID
 from fleet.model.agents.actors import identify_actor
 from fleet.store.registry import open_store
 from fleet.store.sqlite import SqliteStore
@@ -172,5 +173,5 @@ def _asker(actor: str | None) -> Asker:
     asker = surroundings.asker()
     if asker is None:
         return None, actor, False
-    ident = asker.environ.get("FLEET_DISPATCH_ID")
+    ident = asker.environ.get(FLEET_DISPATCH_ID)
     return ident, person_name() if actor is None and not ident else actor, asker.is_confined

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet import errors
 from fleet.engines import inheritance, prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.model import names
+from fleet.model import FLEET_DISPATCH_ID, FLEET_HOME, FLEET_PROJECT, FLEET_TASK, names
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
@@ -275,7 +275,7 @@ def _order_of_resources(
         words=("/usr/bin/env", *_marking_variables(wanted, ident), world.fleet_program, "launch", ident),
         server=str(_choose_tmux_server(context)),
         git_limit=duration(context.settings().git_limit) / SECOND,
-        env={"FLEET_HOME": world.home},
+        env={FLEET_HOME: world.home},
     )
     cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else project.path
     return replace(order, cwd=cwd, prompt=_prompt_of_agent(context, order, task, wanted.handoff))
@@ -286,8 +286,8 @@ def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
 
     Only the session's command gets them, so that a pane that a person splits off does not inherit the mark.
     """
-    task = [f"FLEET_TASK={wanted.slug}"] if wanted.slug else []
-    return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]
+    task = [f"{FLEET_TASK}={wanted.slug}"] if wanted.slug else []
+    return [f"{FLEET_DISPATCH_ID}={ident}", f"{FLEET_PROJECT}={wanted.project}", *task]
 
 
 def _prompt_of_agent(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import job_branch
+from fleet.model.dispatch.steps import INTERRUPTED
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
 from fleet.model.results.jobs import JobEnded
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = 0.15
 _LOOK_SOON = 0.004
 _LOOK_LATER = 1.0
-INTERRUPTED = "interrupted"
 
 
 class _Halt(Exception):

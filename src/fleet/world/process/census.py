@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.model import names
+from fleet.model import FLEET_DISPATCH_ID, names
 from fleet.model.identity import Identity
 from fleet.world.process import ps
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
             ...
 
 
-_MARK = b"FLEET_DISPATCH_ID="
+_MARK = f"{FLEET_DISPATCH_ID}=".encode()
 _HINT = f" settle --hint {names.session('')}"
 _FIRST = 1
 # Programs by which a person logs in. What they start belongs to a person, also without a terminal.

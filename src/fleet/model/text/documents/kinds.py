@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from fleet.model.text.documents.nodes import Fault, Node
 
-AUTONOMIES = ("ask", "edits", "allowlist", "full")
 _LONGEST_SHOWN = 80
 
 
@@ -182,4 +181,4 @@ def duration_like(example: str, *, least: int = 1) -> Kind:
     return Kind(f"a duration like {example}", accepts, {"type": "string", "pattern": r"^\s*[0-9]{1,6}[smhdw]\s*$"})
 
 
-AUTONOMY = choice(*AUTONOMIES)
+AUTONOMY = choice(*names.AUTONOMIES)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.remote.door import DIRECT
+from fleet.model import FLEET_HOME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +89,7 @@ class Children:
         Interrupt the child if the client has gone away while the child was started.
         """
         world, asker = self._household.world(), request.surroundings
-        env = {**asker.environ, "FLEET_HOME": self._household.home, DIRECT: "1"}
+        env = {**asker.environ, FLEET_HOME: self._household.home, DIRECT: "1"}
         folder = asker.directory if asker.directory and os.path.isdir(asker.directory) else self._household.home
         child = world.programs.begin(
             f"perform {request.method}", [world.fleet_program, "daemon", "act"], env=env, cwd=folder

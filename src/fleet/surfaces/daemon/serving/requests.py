@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.api.fleet import PARTS
 from fleet.api.remote import wire
 from fleet.api.remote.acts import WAYS
-from fleet.model import VERSION, names
+from fleet.model import FLEET_DISPATCH_ID, FLEET_KIND, FLEET_PROJECT, FLEET_REPLACE_NONCE, FLEET_TASK, VERSION, names
 from fleet.model.results.value import Value
 from fleet.store.transaction import SharedBroken
 from fleet.world.process import surroundings
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _NOT_HERE = frozenset({"agents.follow", "operations.follow", "sessions.launch", "agents.attach_words", "jobs.step"})
 # The variables that are taken from an agent in a sandbox. _OF_DAEMON names those that come from the daemon instead.
 _OF_AGENTS = frozenset(
-    {"FLEET_PROJECT", "FLEET_TASK", "FLEET_KIND", "FLEET_REPLACE_NONCE", "NO_COLOR", "FORCE_COLOR", "LANG", "TERM"}
+    {FLEET_PROJECT, FLEET_TASK, FLEET_KIND, FLEET_REPLACE_NONCE, "NO_COLOR", "FORCE_COLOR", "LANG", "TERM"}
 )
 
 # Methods that a client of another version may call: after an update it has to see the old daemon, and to stop it.
@@ -72,7 +72,7 @@ class Request:
         """
         environ = self._environ()
         if self.dispatch:
-            environ["FLEET_DISPATCH_ID"] = self.dispatch
+            environ[FLEET_DISPATCH_ID] = self.dispatch
         return Surroundings(
             environ=environ,
             directory=None if self.connection.is_for_agents else self.caller.get("directory"),
@@ -95,7 +95,7 @@ class Request:
         From an agent in a sandbox only a few are taken: its PATH or PYTHONPATH must not decide what runs outside.
         """
         given: dict[str, str] = dict(self.caller.get("environ") or ())
-        given.pop("FLEET_DISPATCH_ID", None)
+        given.pop(FLEET_DISPATCH_ID, None)
         if not self.connection.is_for_agents:
             return given
         own = {name: os.environ[name] for name in _OF_DAEMON if name in os.environ}

@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet import errors
 from fleet.engines import command, inheritance, permissions, prompt, readiness
 from fleet.engines.reader import engine as read_engine
+from fleet.model import (
+    FLEET_HOME,
+    FLEET_HOOKS,
+    FLEET_ITEM,
+    FLEET_JOB,
+    FLEET_PROJECT,
+    FLEET_PROMPT_FILE,
+    FLEET_RUNNER_OF,
+    FLEET_TASK,
+)
 from fleet.model.agents.roles import JOB_STEP
 from fleet.model.jobs import items, placeholders
 from fleet.model.jobs import steps as job_steps
@@ -84,10 +94,10 @@ def environment(where: Where) -> dict[str, str]:
 
     A step gets no task and no hooks, because one step cannot report that the whole item is done.
     """
-    left_out = "FLEET_" if where.own else "FLEET_TASK"
+    left_out = "FLEET_" if where.own else FLEET_TASK
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    mine = {"FLEET_HOME": where.home, "FLEET_PROJECT": where.project, "FLEET_JOB": where.job, "FLEET_ITEM": where.item}
-    return kept | mine | {"FLEET_HOOKS": "none"} | ({"FLEET_RUNNER_OF": where.job} if where.own else {})
+    mine = {FLEET_HOME: where.home, FLEET_PROJECT: where.project, FLEET_JOB: where.job, FLEET_ITEM: where.item}
+    return kept | mine | {FLEET_HOOKS: "none"} | ({FLEET_RUNNER_OF: where.job} if where.own else {})
 
 
 def agent_environment(context: Context, engine: Engine, where: Where) -> dict[str, str]:
@@ -188,7 +198,7 @@ class StepRun:
         env = command.environment(
             engine,
             agent_environment(context, engine, where),
-            {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed), **door},
+            {FLEET_PROMPT_FILE: path, **who, **permissions.variables(engine, allowed), **door},
         )
         words = command.headless(engine, wanted)
         if enclosed is None:
