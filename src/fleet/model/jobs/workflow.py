@@ -19,9 +19,12 @@ from fleet.records import field, record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.model.states import InputSource
     from fleet.model.text.documents.nodes import Fault, Node
     from fleet.model.text.documents.tables import Table
 
+# Where the items come from when the document does not list them.
+_OUTSIDE: tuple[InputSource, ...] = ("file", "command", "glob")
 # The roots of the placeholders that each part of the document may use.
 _KNOWN = {
     "setup": ("env",),
@@ -59,7 +62,7 @@ class Map:
     0 for never.
     """
 
-    source: str
+    source: InputSource
     given: Any
     select: str | None
     steps: tuple[Step, ...]
@@ -204,7 +207,7 @@ def _map_of(given: dict[str, Any]) -> Map:
     """
     listed = isinstance(given["input"], list)
     where = {} if listed else given["input"]
-    source = "list" if listed else next(key for key in ("file", "command", "glob") if key in where)
+    source: InputSource = "list" if listed else next(key for key in _OUTSIDE if key in where)
     retry = _with_defaults(RETRY, given.get("retry") or {})
     return Map(
         source=source,

@@ -24,6 +24,7 @@ from fleet.verbs.views.signs_of_life import SignsOfLife, Subject
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.model.states import StateSource
     from fleet.store.queries import Dispatch, LivingAgent
     from fleet.verbs.context import Context
     from fleet.verbs.views.at_work import Unfinished
@@ -38,7 +39,7 @@ class State:
     """The state of an agent, the source that says so, since when, and details."""
 
     name: str
-    source: str
+    source: StateSource
     at: int | None = None
     detail: str = ""
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fleet.engines.reader import Engine
     from fleet.model.identity import Identity
+    from fleet.model.states import StateSource
     from fleet.store.queries import Dispatch, LivingAgent
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
@@ -52,7 +53,7 @@ class Trouble(Value):
     """
 
     name: str  # silent or stopped
-    source: str
+    source: StateSource
     at: int | None
     detail: str
 
@@ -186,7 +187,7 @@ def _sign_by_hook(known: LivingAgent | None) -> Sign | None:
     return Sign("hook", max(known.state_at or 0, known.heartbeat_at))
 
 
-def _sign_at(source: str, at: int | None) -> Sign | None:
+def _sign_at(source: StateSource, at: int | None) -> Sign | None:
     """Return a sign of life with its source and time; None without a time."""
     return Sign(source, at) if at else None
 

@@ -13,6 +13,7 @@ from jmespath.exceptions import JMESPathError
 
 from fleet.errors.families import JobFailed
 from fleet.model.jobs import items, placeholders
+from fleet.model.states import assert_never
 from fleet.model.text import escapes as shown
 from fleet.verbs.jobs.items import run_step
 
@@ -64,12 +65,17 @@ def _read_source(
 ) -> object:
     """Return the input from its list, file, command or glob, before `select` is applied."""
     wanted = workflow.map
-    if wanted.source == "list":
-        return wanted.given
-    if wanted.source == "command":
-        return parse_input(_run_command(context, wanted.given, where, values, runner))
-    name = placeholders.fill(wanted.given, values)
-    return _matching_files(where, name) if wanted.source == "glob" else parse_input(_read_file(where, name))
+    match wanted.source:
+        case "list":
+            return wanted.given
+        case "command":
+            return parse_input(_run_command(context, wanted.given, where, values, runner))
+        case "file":
+            return parse_input(_read_file(where, placeholders.fill(wanted.given, values)))
+        case "glob":
+            return _matching_files(where, placeholders.fill(wanted.given, values))
+        case _:
+            return assert_never(wanted.source)
 
 
 def _run_command(context: Context, command: str, where: run_step.Where, values: Values, runner: CommandRunner) -> str:
