@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
     # Not in a column: how screens and pages draw.
     Tone = Literal["", "red", "yellow", "green", "cyan", "blue", "magenta", "dim", "bold"]
-    Outcome = Literal["working", "done", "failed", "blocked"]
+    SpanOutcome = Literal["working", "done", "failed", "blocked"]
     RowKind = Literal["project", "coordinator", "task", "obstacle", "kept", "job"]
 
     DispatchKind = Literal["worker", "reviewer", "finisher", "fix", "rebase", "coord"]
     ExecState = Literal["pending", "in_flight", "done", "blocked", "failed"]
     ReclState = Literal["pending", "complete", "partial", "blocked"]
-    Report = Literal["done", "failed", "blocked"]
+    ReportState = Literal["done", "failed", "blocked"]
     AskedFor = Literal["report", "stop", "kill", "superseded", "handoff", "replaced"]
     Resumes = Literal["conversation", "again"]
 

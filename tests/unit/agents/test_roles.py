@@ -17,7 +17,7 @@ from fleet.errors.refused import NotAllowed
 from fleet.model import names
 from fleet.model.agents import roles
 from fleet.surfaces.daemon.serving.connection import Connection
-from fleet.surfaces.daemon.serving.requests import Request
+from fleet.surfaces.daemon.serving.requests import DaemonRequest
 from fleet.world.process import surroundings
 from fleet.world.process.surroundings import marks_above
 
@@ -161,7 +161,7 @@ def test_the_marks_of_a_client_are_read_once_for_its_connection_and_count_for_no
         with ours, theirs:
             connection = Connection(ours, pid=4711, is_for_agents=False)
             for number in (1, 2):
-                surroundings.enter(Request(connection, {"id": number, "method": "tasks.log"}).surroundings)
+                surroundings.enter(DaemonRequest(connection, {"id": number, "method": "tasks.log"}).surroundings)
                 seen.append(marks_above("/home"))
     surroundings.leave()
     assert seen == [[], [], ["0a1b2c3d"], ["0a1b2c3d"]]

@@ -7,7 +7,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
-    from fleet.model.states import AskedFor, DispatchKind, Report, ShownQuestionKind, StateSource
+    from fleet.model.states import AskedFor, DispatchKind, ReportState, ShownQuestionKind, StateSource
 
 
 class Cost(Value):
@@ -45,7 +45,7 @@ class AgentView(Value):
         Cost | None
     )  # what the agent has used since its start, counted from its engine's files; null when they do not say
     conversation: str | None  # the engine's own name of the conversation
-    report: Report | None  # done, failed or blocked; null when the agent has not reported
+    report: ReportState | None  # done, failed or blocked; null when the agent has not reported
     asked_for: AskedFor | None  # stop, kill or superseded, when the agent was asked to exit
     handoffs: int  # how many handoffs led to this agent
 

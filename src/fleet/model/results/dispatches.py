@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.model.results.value import Said, Time
-    from fleet.model.states import AskedFor, DispatchKind, ExecState, PromptResult, ReclState, Report, Resumes
+    from fleet.model.states import AskedFor, DispatchKind, ExecState, PromptResult, ReclState, ReportState, Resumes
 
 
 class Dispatched(Value):
@@ -79,7 +79,7 @@ class _Attempt(Value):
     engine: str | None
     exec_state: ExecState  # pending, in_flight, done, blocked or failed
     recl_state: ReclState  # pending, complete, partial or blocked
-    report: Report | None
+    report: ReportState | None
     blocked_reason: str | None
     created_at: Time
     updated_at: Time

@@ -12,7 +12,16 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Time
-    from fleet.model.states import DispatchKind, ExecState, HoldKind, Outcome, QuestionKind, RowKind, TaskStatus, Tone
+    from fleet.model.states import (
+        DispatchKind,
+        ExecState,
+        HoldKind,
+        QuestionKind,
+        RowKind,
+        SpanOutcome,
+        TaskStatus,
+        Tone,
+    )
 
 
 class Overview(Value):
@@ -201,7 +210,7 @@ class Span(Value):
     kind: str  # worker, reviewer, …; empty when the dispatch is archived
     started_at: Time
     ended_at: Time | None  # null while it works
-    outcome: Outcome
+    outcome: SpanOutcome
 
 
 class Recap(Value):

@@ -269,7 +269,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         return Launched(program=program, words=words, env=env, cwd=cwd, lease=lease, is_fleet=is_fleet)
     words[0] = program
     files = _files_of_agent(context, row, engine, prompt_file, role)
-    work = sandbox.Work(cwd=cwd, repository=repository, writes=row.slug is not None, files=files)
+    work = sandbox.SandboxWork(cwd=cwd, repository=repository, writes=row.slug is not None, files=files)
     made = sandbox.enclose(context, engine, work, words, env, lease=lease)
     return Launched(program=made.words[0], words=made.words, env=made.env, cwd=cwd, lease=lease, handles=made.handles)
 

@@ -133,7 +133,7 @@ def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tup
 
 def _check_start(
     context: Context, wanted: Wanted, task: WholeTask | None, *, ticks: bool = False
-) -> tuple[Project, Choice, str | None, dict[str, str]]:
+) -> tuple[Project, EngineChoice, str | None, dict[str, str]]:
     """Do the checks of `check_start` for a task that the caller has read (None: a coordinator), and raise the same errors.
 
     Returns the project, the choice of engine, the autonomy level, and the variables that the agent gets.
@@ -166,7 +166,7 @@ def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None
         raise errors.NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
-class Choice(NamedTuple):
+class EngineChoice(NamedTuple):
     """The engine, model and sandbox of a new agent.
 
     `held` tells why the first choice is held back; None when the first choice is taken.
@@ -174,11 +174,11 @@ class Choice(NamedTuple):
 
     engine: Engine
     model: str | None
-    held: engine_holds.Held | None
+    held: engine_holds.EngineOnHold | None
     sandbox: str | None = None
 
 
-def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Choice:
+def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> EngineChoice:
     """Return the first engine that is not held back by a limit, with its model; when all are held back, the first.
 
     The task's model counts only for the engine that the task runs on by default, or for any engine when there is no
@@ -193,7 +193,7 @@ def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> 
     engine = read_engine(context.world.home, name)
     if model is not None and not engine.model:
         raise errors.BadInput(what=f"the engine {name} cannot be given a model, and {names.model(model)} is asked for")
-    return Choice(engine, None if model is None else names.model(model), held)
+    return EngineChoice(engine, None if model is None else names.model(model), held)
 
 
 def _usual_engine(context: Context, project: str, task: WholeTask) -> str | None:

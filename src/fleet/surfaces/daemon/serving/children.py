@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fleet.api.remote.wire import Json
     from fleet.surfaces.daemon.household import Household
     from fleet.surfaces.daemon.serving.connection import Connection
-    from fleet.surfaces.daemon.serving.requests import Request
+    from fleet.surfaces.daemon.serving.requests import DaemonRequest
 
 MOST = 64
 _LAST_WORDS = 2_000
@@ -48,7 +48,7 @@ class Children:
         """Return how many child processes are at work."""
         return self._begun
 
-    def perform(self, request: Request) -> None:
+    def perform(self, request: DaemonRequest) -> None:
         """Perform a request in a child process; its answer is sent later.
 
         Raise Refused when 64 children are at work.
@@ -73,7 +73,7 @@ class Children:
         for child in ours:
             self._household.funnel.through("interrupt a child", lambda: _interrupt(child))  # noqa: B023 - called at once
 
-    def _attend(self, request: Request) -> None:
+    def _attend(self, request: DaemonRequest) -> None:
         """Run one request in a child and send its answer, or the error, to the client. Runs in a thread of its own."""
         try:
             answer = self._answer_of(request)
@@ -83,7 +83,7 @@ class Children:
             self._begun -= 1
         self._send(request.connection, answer)
 
-    def _answer_of(self, request: Request) -> Json:
+    def _answer_of(self, request: DaemonRequest) -> Json:
         """Start the child for a request and return its answer.
 
         Interrupt the child if the client has gone away while the child was started.
@@ -104,7 +104,7 @@ class Children:
             with self._lock:
                 del self._at_work[child]
 
-    def _listen(self, child: Popen[bytes], request: Request) -> Json:
+    def _listen(self, child: Popen[bytes], request: DaemonRequest) -> Json:
         """Send the request to the child, pass its progress on to the client, and return its answer.
 
         Raise FleetError, with the end of the child's error output, when the child ends without an answer.

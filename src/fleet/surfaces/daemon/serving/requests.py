@@ -39,7 +39,7 @@ _IDS = (int, str)
 _MOST_COLUMNS = 10_000
 
 
-class Request:
+class DaemonRequest:
     """One request of a client, as it was sent."""
 
     __slots__ = ("args", "caller", "connection", "document", "id", "key", "method")
@@ -113,7 +113,7 @@ class Request:
             return self.answer(error=wire.error_document(errors.FleetError(what=f"{type(error).__name__}: {odd}")))
 
 
-def parsed(connection: Connection, line: bytes) -> Request:
+def parsed(connection: Connection, line: bytes) -> DaemonRequest:
     """Parse a line into a request, without checking its fields. Raise BadRequest when it is not a JSON object."""
     try:
         document = _decoded(line)
@@ -121,7 +121,7 @@ def parsed(connection: Connection, line: bytes) -> Request:
         raise errors.BadRequest(why=f"it is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise errors.BadRequest(why="it is not an object")
-    return Request(connection, document)
+    return DaemonRequest(connection, document)
 
 
 def _decoded(line: bytes) -> object:
@@ -172,7 +172,7 @@ def check(document: Json) -> None:
         names.DispatchId(caller["dispatch"], source="caller.dispatch")
 
 
-def way_of(request: Request) -> str:
+def way_of(request: DaemonRequest) -> str:
     """Return how the request's method is performed: "quick", "light" or "heavy".
 
     The writer performs quick methods, a thread light ones, a child process heavy ones. Raise BadRequest when `Fleet`
@@ -191,7 +191,7 @@ def way_of(request: Request) -> str:
     return way
 
 
-def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[str, object]:
+def perform(fleet: Fleet, request: DaemonRequest, extra: Json | None = None) -> dict[str, object]:
     """Call the method of `Fleet` that the request names, under its key, and return the answer.
 
     `extra` are the arguments that are functions, by name. Raise BadRequest when there is no such method, or an argument
@@ -220,7 +220,7 @@ def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[s
     return request.answer(result=wire.plain(result), type=wire.type_of(result))
 
 
-def in_surroundings(request: Request, act: Callable[[], dict[str, object]]) -> dict[str, object]:
+def in_surroundings(request: DaemonRequest, act: Callable[[], dict[str, object]]) -> dict[str, object]:
     """Call `act` in this thread while `surroundings` describes the asker (environment, directory), and return its answer.
 
     An error becomes an answer.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fleet.model.results.dispatches import Journal
     from fleet.model.results.tasks import TaskDetails
     from fleet.model.results.views import RowView
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 TABS = ("live", "diff", "task", "journal", "operations")
 _OPERATIONS = 200
@@ -28,7 +28,7 @@ _OPERATIONS = 200
 class Tabs:
     """Makes the lines of each tab of the board: live, diff, task, journal, operations."""
 
-    def __init__(self, look: Look) -> None:
+    def __init__(self, look: ScreenLook) -> None:
         self._look = look
 
     def lines(self, fleet: Fleet, tab: str, row: RowView) -> list[Text]:
@@ -245,7 +245,7 @@ def escape_others(line: str) -> str:
     return "".join(kept)
 
 
-def diff_lines(text: str, look: Look) -> list[Text]:
+def diff_lines(text: str, look: ScreenLook) -> list[Text]:
     """Return the coloured lines of a diff, which are not to be wrapped."""
     lines = [diff_line(line, look) for line in text.removesuffix("\n").split("\n")] if text else []
     for line in lines:
@@ -253,7 +253,7 @@ def diff_lines(text: str, look: Look) -> list[Text]:
     return lines
 
 
-def diff_line(line: str, look: Look) -> Text:
+def diff_line(line: str, look: ScreenLook) -> Text:
     """Return one line of a diff in the colour of its kind."""
     shown = escapes.line(line.replace("\t", "    "))
     if line.startswith(("+++ ", "--- ", "diff ", "index ")):

@@ -20,7 +20,7 @@ from fleet.verbs.jobs.items import run_step
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.model.jobs.placeholders import Values
+    from fleet.model.jobs.placeholders import PlaceholderValues
     from fleet.model.jobs.workflow import Workflow
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.own_processes import OwnProcesses
@@ -39,7 +39,7 @@ class CommandRunner:
 
 
 def items_of(
-    context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
+    context: Context, workflow: Workflow, where: run_step.Where, values: PlaceholderValues, runner: CommandRunner
 ) -> list[object]:
     """Return every item of the input, in order.
 
@@ -61,7 +61,7 @@ def items_of(
 
 
 def _read_source(
-    context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
+    context: Context, workflow: Workflow, where: run_step.Where, values: PlaceholderValues, runner: CommandRunner
 ) -> object:
     """Return the input from its list, file, command or glob, before `select` is applied."""
     wanted = workflow.map
@@ -78,7 +78,9 @@ def _read_source(
             return assert_never(wanted.source)
 
 
-def _run_command(context: Context, command: str, where: run_step.Where, values: Values, runner: CommandRunner) -> str:
+def _run_command(
+    context: Context, command: str, where: run_step.Where, values: PlaceholderValues, runner: CommandRunner
+) -> str:
     """Run the input's command and return its output. Raises JobFailed when it fails, or when it prints more than 64 MB.
 
     The files with its output are kept when it fails, and deleted when it prints too much. When it succeeds, only its
