@@ -19,17 +19,21 @@ OUTCOMES = Path(".build/conformance.json")
 
 def main() -> int:
     """Run the failed tests once more; return pytest's exit code, or 1 when none or too many failed."""
-    tests = json.loads(OUTCOMES.read_text(encoding="utf-8")) if OUTCOMES.exists() else []
-    failed = [test["test"] for test in tests if test["outcome"] == "failed"]
+    failed = failed_tests()
     if not 0 < len(failed) <= int(sys.argv[1]):
         return 1
     print(f"\nagain, alone: {' '.join(failed)}", flush=True)
     words = [sys.executable, "-m", "pytest", "--quiet", "--numprocesses=0", *failed]
     rerun = subprocess.run(words, check=False, env={**os.environ, "FLEET_TESTS_AGAIN": "1"})
-    print(
-        "\n".join(f"FLAKY {name}" if rerun.returncode == 0 else f"FAILED AGAIN {name}" for name in failed), flush=True
-    )
+    still = failed_tests() if rerun.returncode else []
+    print("\n".join(f"{'FAILED AGAIN' if name in still else 'FLAKY'} {name}" for name in failed), flush=True)
     return rerun.returncode
+
+
+def failed_tests() -> list[str]:
+    """Return the tests that failed in the newest run of each, by the outcomes that tests/plugins/recording.py wrote."""
+    tests = json.loads(OUTCOMES.read_text(encoding="utf-8")) if OUTCOMES.exists() else []
+    return [test["test"] for test in tests if test["outcome"] == "failed"]
 
 
 if __name__ == "__main__":

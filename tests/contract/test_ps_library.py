@@ -15,9 +15,10 @@ NOBODY = 2**22 + 1  # larger than any pid
 @pytest.fixture
 def child(tmp_path) -> Iterator[subprocess.Popen]:
     """A program of this user, in a session and a folder of its own, that has a file open."""
-    words = ["sh", "-c", "exec 3>written; echo ready; exec sleep 1000"]
+    words = ["sh", "-c", "exec 3>written; echo ready; read _"]  # a program that starts has files of its own open
     env = {**os.environ, "FLEET_DISPATCH_ID": "0000000a"}
-    with subprocess.Popen(words, cwd=tmp_path, env=env, stdout=subprocess.PIPE, start_new_session=True) as made:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, cwd=tmp_path, env=env, start_new_session=True, **pipes) as made:
         assert made.stdout.readline() == b"ready\n"
         os.waitid(os.P_PID, made.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         yield made

@@ -38,6 +38,21 @@ def test_a_permission_is_given_with_one_key_and_nothing_is_typed(scene):
         assert "y" not in fleet.agents.screen(ident).split()
 
 
+@pytest.mark.req("TUI-4", "OBS-3")
+def test_the_task_of_an_agent_that_asks_says_that_the_person_is_next(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", engine="scripted", script=ASKS)
+
+        async def act(person):
+            await asked(person)
+            await person.presses("tab", "tab")
+            await person.sees(f"next: {ident} needs you — Bash: rm -rf build")
+            await person.presses("y")
+            await person.sees(f"next: {ident} works on it")
+
+        sit_down(scene.home, act)
+
+
 @pytest.mark.req("TUI-4", "ASK-1")
 def test_a_permission_is_denied_with_the_reason_that_the_agent_gets(scene):
     with scene.fleet() as fleet:
@@ -65,6 +80,10 @@ def test_a_question_is_answered_by_its_number_or_in_words(scene, keys, words):
         async def act(person):
             await asked(person)
             await person.sees("Which database?", "1 SQLite", "2 PostgreSQL")
+            await person.presses("home", "1")
+            await person.is_told("there is no question to answer here")
+            await person.goes_to("p/t")
+            await person.sees("Which database?", "1 SQLite", "2 PostgreSQL")
             await person.presses("9")
             await person.is_told("there is no answer 9")
             await person.presses(*keys)
@@ -86,6 +105,8 @@ def test_a_late_answer_is_told_that_another_came_first(scene):
         async def act(person):
             await asked(person)
             await person.sees("y approve   ! deny")
+            await person.presses("1")
+            await person.is_told("this is answered with y (approve) or ! (deny)")
             question = person.app.board.row.question
             fleet.messages.answer(question, ["deny"])
             person.app.board.act("late", "late", lambda other: other.messages.approve(question), lambda _: None)
@@ -149,6 +170,36 @@ def test_work_is_sent_back_with_comments_on_its_lines(scene):
         assert task.stage == "fix"
         verdict = fleet.reviews.work(project="p", slug="door").verdicts[-1]
         assert (verdict.verdict, verdict.comments) == ("send back", "src/door.py:1 make it blue\n    > red = 1")
+
+
+@pytest.mark.req("TUI-4")
+def test_the_cursor_of_a_review_begins_on_a_line_of_the_work_and_stays_on_it_side_by_side(scene):
+    with scene.fleet() as fleet:
+        reported(scene, fleet, script="write a.py a = 1\nwrite b.py b = 1\ncommit Two files\ndone")
+
+    async def comments_on(person, line: str) -> None:
+        await person.presses("c")
+        await person.sees(f"Comment on {line}")
+        await person.presses("escape")
+        await person.until(lambda: f"Comment on {line}" not in person.text)
+
+    async def act(person):
+        await person.goes_to("p/door")
+        await person.sees("R review")
+        await person.presses("R")
+        await person.sees("+a = 1", "+b = 1")
+        await comments_on(person, "a.py:1")
+        await person.presses("tab")
+        await comments_on(person, "b.py:1")
+        await person.presses("v")
+        await person.sees("│     1 +b = 1")
+        await comments_on(person, "b.py:1")
+        await person.presses("j")
+        await comments_on(person, "b.py:1")
+        await person.presses("tab", "v")
+        await comments_on(person, "a.py:1")
+
+    sit_down(scene.home, act)
 
 
 @pytest.mark.req("TUI-4")

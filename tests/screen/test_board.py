@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from screen.driving import sit_down
+from staging.daemon import RunningDaemon
 from staging.stage import raw
 
 from fleet.api.fleet import Fleet
@@ -11,6 +12,7 @@ from fleet.api.views.rows import GROUPS
 from fleet.model.settings.keys import ACTS
 from fleet.surfaces.tui.acts.offers import DOINGS
 from fleet.testing.crash.scenarios import until
+from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.views.operations import Which
 
 WORKS = "say hello there\nhang"
@@ -377,6 +379,40 @@ def test_a_handoff_says_that_nothing_of_the_work_is_lost_and_names_the_successor
             await person.until(lambda: person.app.board.row.agent not in {None, ident}, "the successor")
 
         sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-2")
+def test_every_hint_names_the_key_that_the_person_gave_to_the_act(scene):
+    async def act(person):
+        await person.sees("nothing is going on: f2 adds a task")
+        await person.presses("X")
+        await person.sees("no coordinator: B starts it")
+        with scene.fleet() as fleet:
+            fleet.tasks.add(project="p", title="Ready work", slug="ready")
+        await person.goes_to("p/ready")
+        await person.sees("no agent has worked on it yet: D starts one")
+
+    sit_down(scene.home, act, keys={"new": "f2", "down": "X", "coordinator": "B", "dispatch": "D"})
+
+
+@pytest.mark.req("TUI-2")
+def test_a_coordinator_that_the_daemon_plays_has_a_log_instead_of_a_terminal(scene):
+    with RunningDaemon(Path(scene.home)), scene.fleet() as fleet:
+        fleet.coord.start(Wanted(project="p", slug=None, kind="coord", engine="fleet"))
+        fleet.tasks.add(project="p", title="Ready work", slug="ready")
+
+        async def act(person):
+            await person.goes_to("p/ready")
+            await person.presses("tab", "a")
+            await person.is_told("the daemon coordinates p, without a terminal: the live tab shows its log")
+            assert person.app.board.row.kind == "coordinator"
+            await person.sees("⏎ log", "[fleet]")
+            await person.presses("tab", "enter")
+            await person.until(lambda: person.app.board._tab == "live", "the log again")
+            assert "no terminal" not in person.told
+
+        sit_down(scene.home, act)
+        fleet.coord.stop("p", "the test is over")
 
 
 def test_rows_and_tabs_are_chosen_with_the_mouse(scene):

@@ -10,8 +10,9 @@ from screen.driving import sit_down
 from fleet.api.views.tones import glyph_of
 from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.results.views import RowView
+from fleet.model.settings.keys import keys_in_force
 from fleet.model.text.times import MINUTE, iso
-from fleet.surfaces.tui.acts.comments import Commenting
+from fleet.surfaces.tui.acts.comments import ON_LINES, Commenting
 from fleet.surfaces.tui.feeds.repeating import Repeating
 from fleet.surfaces.tui.feeds.tabs import Tabs
 from fleet.surfaces.tui.look import DARK, LIGHT, TERMINAL, ScreenLook, palette_for
@@ -20,6 +21,7 @@ from fleet.surfaces.tui.widgets.about import about_row
 from fleet.surfaces.tui.widgets.bars import key_line
 from fleet.surfaces.tui.widgets.row_list import RowList
 
+KEYS = keys_in_force({})
 LOOK = ScreenLook(DARK)
 
 
@@ -100,8 +102,28 @@ def test_what_is_cut_off_at_the_right_is_reached_by_a_key_and_stays_in_sight(sce
 def test_the_log_of_fleets_own_coordinator_is_wrapped():
     row = RowView(key="p/#a", kind="coordinator", project="p", agent="a", engine=OWN_LOOP)
     fleet = SimpleNamespace(agents=SimpleNamespace(mirror=lambda _ident: "a long line"))
-    assert [line.no_wrap for line in Tabs(LOOK).lines(fleet, "live", row)] == [False]
-    assert [line.no_wrap for line in Tabs(LOOK).lines(fleet, "live", row.replaced(engine="claude"))] == [True]
+    assert [line.no_wrap for line in Tabs(LOOK, KEYS).lines(fleet, "live", row)] == [False]
+    assert [line.no_wrap for line in Tabs(LOOK, KEYS).lines(fleet, "live", row.replaced(engine="claude"))] == [True]
+
+
+@pytest.mark.parametrize(
+    ("group", "hint"),
+    [
+        ("ready", "no agent has worked on it yet: d starts one"),
+        ("waiting", "no agent has worked on it yet: the task tab says what it waits for"),
+        ("done", "no agent has worked on it"),
+    ],
+)
+def test_a_task_without_an_agent_says_how_to_start_one_only_where_one_can_be_started(group, hint):
+    row = RowView(key="p/t", kind="task", project="p", slug="t", group=group)
+    assert [line.plain for line in Tabs(LOOK, KEYS).lines(SimpleNamespace(), "live", row)] == [hint]
+
+
+@pytest.mark.req("TUI-2")
+@pytest.mark.parametrize(("group", "offered"), [("working", True), ("done", False)])
+def test_a_comment_is_offered_only_while_a_branch_is_not_merged(group, offered):
+    row = RowView(key="p/t", kind="task", project="p", slug="t", branch="worker/t", group=group)
+    assert ON_LINES["comment-line"].applies(SimpleNamespace(row=row)) == offered
 
 
 def test_a_key_that_selects_a_row_does_not_lay_the_screen_out_again(tasks):

@@ -170,7 +170,7 @@ def test_a_review_has_files_line_numbers_and_comments(staged):
     async def visit(person, gallery):
         await goes_to(person, "gift-cards")
         await opens(person, "R", sees="送料 🚚")
-        await opens(person, "j", "j", "j", "j", "c", sees="Comment on cart.py")
+        await opens(person, "j", "j", "c", sees="Comment on cart.py")
         await person.writes("why not Decimal?")
         await person.presses("enter")
         await gallery.shows("comment")

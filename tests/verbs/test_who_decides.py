@@ -64,6 +64,25 @@ def test_a_coordinator_plans_within_its_own_project_and_sets_no_command(scene, t
     assert scene.fleet.graph.slugs(project=PROJECT, prefix="evil") == []
 
 
+@pytest.mark.req("SEC-1")
+def test_an_agent_carries_on_the_handoffs_of_its_own_project_and_of_no_other(scene, tmp_path):
+    scene.git("clone", "--quiet", scene.repository, str(tmp_path / "other"))
+    scene.fleet.projects.register(str(tmp_path / "other"), "q")
+    scene.fleet.tasks.add(project="q", title="b", slug="b")
+    wanted = Wanted(project="q", slug="b", engine="shell", command=("sleep", "1000"))
+    foreign = scene.fleet.dispatches.start(wanted).id
+    scene.launch(foreign)
+    ident = scene.work("a")
+    own, other = (scene.fleet.coord.hand_off(each, reason="full").id for each in (ident, foreign))
+    with scene.speaking(ident) as fleet:
+        for act in (lambda: fleet.coord.drain("q"), lambda: fleet.coord.finish_handoff(other, limit=0.0)):
+            with pytest.raises(NotAllowed):
+                act()
+        assert [entry.id for entry in fleet.coord.drain()] == [own]
+    assert scene.fleet.context.dispatch(foreign).asked_for is None
+    assert [entry.id for entry in scene.fleet.coord.drain("q")] == [other], "a person carries on those of any project"
+
+
 def refused(scene, ident: str, token: str | None) -> str:
     """Why a token is refused for a dispatch."""
     with pytest.raises(WrongToken) as refusal:

@@ -89,6 +89,16 @@ class Committer:
         """End the invocation: each following change gets a new idempotency key."""
         self._invocation = None
 
+    def has_committed(self, why: str) -> bool:
+        """Return whether the invocation has committed a change for this reason: now, or when it was made before under its key."""
+        if self._invocation is None:
+            return False
+        beginning = f"{self._invocation}:"
+        return any(
+            row.why == why
+            for row in self.store.read(lambda rows: q.operations_of_invocation(rows, beginning=beginning))
+        )
+
     def _step_key(self, change: Change[T]) -> str | None:
         """Return the idempotency key for a change that the invocation commits next; None outside an invocation.
 

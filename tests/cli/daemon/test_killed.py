@@ -17,7 +17,7 @@ from staging.daemon import PATIENCE
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.api.remote import by_door, parts
+from fleet.api.remote import by_door, door, parts
 from fleet.api.remote.door import Door, DoorClosed
 from fleet.model.tasks.markdown_list import Item
 from fleet.surfaces.cli.hot import by_daemon
@@ -154,6 +154,47 @@ def test_a_daemon_that_is_stopped_after_its_greeting_is_given_up_and_what_it_doe
     assert [entry["message"] for entry in either.show("a")["log"]] == ["once"]
     whys = [line["why"] for line in either("ops", "--json").ok().objects]
     assert whys.count("pause web/a") == 1
+
+
+@pytest.mark.req("IPC-2")
+def test_a_daemon_that_is_stopped_before_it_answers_a_long_act_is_given_up_too(fleet, served, monkeypatch):
+    second = fleet.home.parent / "second"
+    subprocess.run(["git", "init", "--quiet", str(second)], check=True)
+    monkeypatch.setattr(parts, "ANSWER", 0.2)
+    monkeypatch.setattr(door, "SILENCE", 0.2)
+    with Fleet.open() as by:
+        assert by.door is not None
+        os.kill(served.pid, signal.SIGSTOP)
+        watchdog = threading.Timer(PATIENCE, os.kill, (served.pid, signal.SIGCONT))
+        watchdog.start()
+        try:
+            by.projects.register(str(second), "second")
+            assert by.door is None, "the daemon was waited for"
+        finally:
+            watchdog.cancel()
+            os.kill(served.pid, signal.SIGCONT)
+    until(lambda: _is_idle(served.call("daemon.status")))
+    whys = [line["why"] for line in fleet("ops", "--json").ok().objects]
+    assert whys.count("register project second") == 1
+
+
+def _is_idle(status: dict[str, int]) -> bool:
+    """Whether the client that asks is the only one, and its question the only request at work."""
+    return (status["clients"], status["at_work"]) == (1, 1)
+
+
+@pytest.mark.req("IPC-2")
+def test_a_daemon_that_works_long_is_waited_for_as_long_as_it_greets(fleet, served, monkeypatch):
+    second = fleet.home.parent / "second"
+    subprocess.run(["git", "init", "--quiet", str(second)], check=True)
+    looks = []
+    looked = door._is_silent
+    monkeypatch.setattr(door, "_is_silent", lambda path: looks.append(looked(path)) or looks[-1])
+    monkeypatch.setattr(parts, "ANSWER", 0.001)
+    with Fleet.open() as by:
+        by.projects.register(str(second), "second")
+        assert by.door is not None
+    assert set(looks) == {False}
 
 
 @pytest.mark.req("IPC-2", "IPC-1")

@@ -103,6 +103,32 @@ def test_a_child_whose_client_left_while_it_was_started_is_interrupted(client):
     assert "error" in answer
 
 
+@pytest.mark.req("IPC-6", "IPC-2")
+@pytest.mark.parametrize(
+    ("method", "is_interrupted"), [("dispatches.start", False), ("merge.task", False), ("jobs.run", True)]
+)
+def test_a_daemon_that_ends_lets_its_children_finish_but_for_jobs_which_their_clients_go_on_with(
+    client, monkeypatch, method, is_interrupted
+):
+    begun, interrupted = threading.Event(), []
+    monkeypatch.setattr(sys.modules[Children.__module__], "_interrupt", interrupted.append)
+    begins = 'import sys, time; print(\'{"push": "tell"}\', flush=True); time.sleep(1000)'
+    household = PlayedHousehold(begins)
+    children = Children(household, lambda *_: begun.set())
+    server = Server.__new__(Server)
+    stops = SimpleNamespace(stop=lambda _until: None)
+    server._at_work, server._workers, server._own_workers, server.changes = 0, stops, stops, stops
+    server._answering = 0
+    server._children = children
+    server.loop = SimpleNamespace(stop_listening=list, close=lambda: children.interrupt(client))
+    children.perform(DaemonRequest(client, {"id": 7, "method": method}))
+    assert begun.wait(PATIENCE)
+    server.drain(monotonic() + PATIENCE)
+    household.child.kill()
+    household.child.wait(PATIENCE)
+    assert interrupted == ([household.child] if is_interrupted else [])
+
+
 @pytest.mark.req("IPC-4")
 @pytest.mark.beneath_funnel("the descriptors of this process are used up")
 def test_without_a_descriptor_left_who_waits_is_refused_and_not_found_again(tmp_path, monkeypatch):
@@ -242,6 +268,7 @@ def test_the_requests_of_all_agents_at_work_are_bounded_and_there_is_room_again_
     connection, theirs = agent
     server, routed = Server.__new__(Server), []
     server._lock, server._at_work, server._taken, server._errors, server._of_agents = threading.Lock(), 0, 0, 0, 0
+    server._answering = 0
     server.loop = SimpleNamespace(wake=lambda *_: None)
     server._route = routed.append
     long = b'{"id": 1, "method": "tasks.log", "args": {"message": "%s"}}' % (b"x" * 30)
@@ -254,6 +281,38 @@ def test_the_requests_of_all_agents_at_work_are_bounded_and_there_is_room_again_
     assert (server._of_agents, connection.working) == (0, 0)
     server._take(connection, long)
     assert len(routed) == 2
+
+
+@pytest.mark.req("IPC-2")
+def test_a_daemon_that_ends_closes_no_connection_before_the_answer_is_sent():
+    server, order = Server.__new__(Server), []
+    server._lock, server._at_work, server._answering = threading.Lock(), 1, 0
+    server._errors, server._of_agents = 0, 0
+    stops = SimpleNamespace(stop=lambda _until: None)
+    server._workers, server._own_workers, server.changes = stops, stops, stops
+    server._children = SimpleNamespace(leave=list)
+    sending, goes_on = threading.Event(), threading.Event()
+
+    def send(_answer) -> bool:
+        sending.set()
+        assert goes_on.wait(PATIENCE)
+        order.append("sent")
+        return True
+
+    connection = SimpleNamespace(at_work=1, working=9, is_for_agents=False, events=1, send=send)
+    sender = threading.Thread(target=server._send, args=(connection, {"id": 1, "result": None}))
+
+    def run_once(_seconds: float) -> None:
+        goes_on.set()
+        sender.join(PATIENCE)
+
+    server.loop = SimpleNamespace(stop_listening=list, run_once=run_once, close=lambda: order.append("closed"))
+    sender.start()
+    assert sending.wait(PATIENCE)
+    server.drain(monotonic() + PATIENCE)
+    goes_on.set()
+    sender.join(PATIENCE)
+    assert order == ["sent", "closed"]
 
 
 @pytest.mark.req("LOG-1")
@@ -328,6 +387,7 @@ def test_a_daemon_whose_parts_do_not_end_has_ended_before_its_client_gives_up(mo
     server = Server.__new__(Server)
     server.loop = SimpleNamespace(stop_listening=list, close=list, run_once=endless.join)
     server._at_work, server._workers, server._own_workers, server.changes = 1, workers, workers, changes
+    server._children = Children(household, print)
     daemon = run.Daemon.__new__(run.Daemon)
     daemon._log = lambda *_event, **_facts: None
     daemon._duties, daemon._server, daemon._household = SimpleNamespace(stop=endless.join), server, household

@@ -1,6 +1,7 @@
 """The daemon serves its home: one daemon, one door, the same answers, durable before they are given."""
 
 import contextlib
+import inspect
 import json
 import os
 import signal
@@ -11,15 +12,17 @@ from pathlib import Path
 
 import pytest
 from plugins import account
+from sqlcompiler.schema import literals
 from staging.daemon import PATIENCE, RunningDaemon
 
 from fleet.api.fleet import PARTS, Fleet, part_class
 from fleet.api.remote import door as fleet_door
 from fleet.api.remote.acts import BESIDES, OWN, WAYS, is_forwarded
 from fleet.api.remote.door import Door
+from fleet.api.remote.json_types import CHOICES
 from fleet.api.remote.parts import RemotePart
 from fleet.errors import BadRequest, NoSuchTask
-from fleet.model import VERSION
+from fleet.model import VERSION, states
 from fleet.model.agents.roles import ACTS
 from fleet.surfaces.cli.hot import by_daemon
 from fleet.surfaces.daemon.serving.loop import SocketLoop
@@ -176,7 +179,13 @@ def test_an_argument_of_a_wrong_type_is_refused_by_name(fleet, served):
         ("tasks.add", {"project": "web", "title": "b", "after": "a"}, "'after' is a text, not a list or null"),
         ("tasks.add", {"project": "web", "title": "b", "tags": [1]}, "'tags' has an element that is not a text"),
         ("tasks.add", {"project": "web", "title": "b", "titel": "c"}, "there is no argument 'titel'"),
-        ("tasks.edit", {"wanted": 5}, "'wanted' is not an object"),
+        *((method, {"wanted": given}, "'wanted' is not an object") for method in ("tasks.edit", "coord.start", "dispatches.start")
+          for given in (5, None, [])),
+        ("reviews.judge", {**a, "verdict": "x"}, "'verdict' is 'x', not one of accept, send back"),
+        ("projects.remote_control", {"project": "web", "to": []}, "'to' is a list, not a text or null"),
+        ("projects.remote_control", {"project": "web", "to": "off"}, "'to' is 'off', not one of up, down"),
+        ("notices.test", {"channel": "x"}, "'channel' is 'x', not one of desktop, terminal, command, urls"),
+        ("jobs.plan", {"asked": "x"}, "'asked' is not an object"),
         ("tasks.edit", {"wanted": {**a, "title": 5}}, "'wanted.title' is a whole number, not a text or null"),
         ("messages.acknowledge", {"ids": "m1"}, "'ids' is a text, not a list"),
         ("engines.allow", {"dollars": True}, "'dollars' is true or false, not a number"),
@@ -186,6 +195,19 @@ def test_an_argument_of_a_wrong_type_is_refused_by_name(fleet, served):
         assert why in str(refused.value)
     added = served.call("tasks.add", {"project": "web", "title": "b", "priority": None}, caller={"as": "ann"})
     assert added["title"] == "b"
+    assert served.call("tasks.list", {"project": "web", "filters": None})
+    assert served.call("projects.remote_control", {"project": "web", "to": None})["remote_control"] is None
+
+
+@pytest.mark.req("IPC-4")
+def test_every_argument_of_a_closed_set_of_words_is_checked_against_that_set():
+    sets = literals(Path(states.__file__))
+    parts = (part_class(part) for part in PARTS)
+    methods = (method for part in parts for _, method in inspect.getmembers(part, inspect.isfunction))
+    kinds = {str(each.annotation) for method in methods for each in inspect.signature(method).parameters.values()}
+    used = {word for kind in kinds for word in kind.split(" | ")} & set(sets)
+    assert used <= set(CHOICES)
+    assert {name: frozenset(words) for name, words in CHOICES.items()} == {name: sets[name] for name in CHOICES}
 
 
 @pytest.mark.req("IPC-5")

@@ -13,6 +13,8 @@ from fleet.model.dispatch.claim import Claim
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change, Tx
+from fleet.surfaces.cli.commands.dispatch.claims import ForPrograms, claims
+from fleet.surfaces.cli.hot.table import FOR_PROGRAMS
 from fleet.verbs.agents import prompts
 from fleet.world.files.locks import FileLock
 
@@ -180,6 +182,7 @@ STEPS: tuple[tuple[str, ...] | Callable[[CommandLine], None], ...] = (
     ("acquire-prompt", A, *OWNER),
     ("acquire-prompt", A, *OWNER),
     ("acquire-prompt", A, "--owner", "t"),
+    ("acquire-prompt", A, "--owner", "t", "-p", PROJECT),
     ("acquire-prompt", A, "--owner", "t", "--project", PROJECT),
     ("acquire-prompt", A, *OWNER, "--project", PROJECT),
     ("acquire-prompt", A, *OWNER, "--host-id", "$HOSTNAME"),
@@ -190,6 +193,13 @@ STEPS: tuple[tuple[str, ...] | Callable[[CommandLine], None], ...] = (
     ("acquire-prompt", C, *OWNER, "--project", "other"),
     ("acquire-prompt", C, "--owner", f"coord/{PROJECT}", "--project", "other"),
     ("acquire-prompt", C, *OWNER, "--kind", "coord"),
+    ("acquire-prompt", C, *OWNER, "--kind", "wrkr"),
+    ("acquire-prompt", A, *OWNER, "--kind", "fix"),
+    ("acquire-prompt", A, *OWNER, "--kind", "worker"),
+    ("acquire-prompt", A, *OWNER, "--host-id", ""),
+    ("acquire-prompt", A, *OWNER, "--tmux-socket", ""),
+    ("acquire-prompt", A, "--owner", "\udcff"),
+    ("release", A, "--kind", "\udcff"),
     ("acquire-prompt", C),
     ("acquire-prompt", "--nonsense", C, *OWNER),
     ("acquire-prompt",),
@@ -426,3 +436,17 @@ def test_only_a_record_that_is_there_and_a_seat_that_is_held_are_listed_with_the
         }
         archive_agent(line)
         assert [each.kind for each in fleet.claims.list("exclusive")] == ["coord_spawn_marker"]
+
+
+@pytest.mark.req("CLAIMS-1")
+def test_each_hidden_command_answers_words_that_are_no_text_with_json():
+    hidden = {name for name, command in claims.commands.items() if isinstance(command, ForPrograms)}
+    assert hidden == set(FOR_PROGRAMS)
+
+
+@pytest.mark.req("CLAIMS-1")
+def test_an_inspection_in_a_moved_home_says_nothing_on_standard_error(line):
+    ask(line, "acquire-prompt", A, *OWNER)
+    moved = line.home.rename(line.home.with_name("moved"))
+    said = line("claims", "inspect", A, env={"FLEET_HOME": str(moved)})
+    assert (said.code, said.err, said.json["outcome"]) == (0, "", "inspected"), said

@@ -82,6 +82,7 @@ def test_a_worker_reads_nothing_but_the_tasks_of_its_project(doored):
             asked(doored, "views.status", {}, caller),
             asked(doored, "tasks.show", {"project": OTHER, "slug": "hidden"}, caller),
             asked(doored, "tasks.list", {"project": OTHER}, caller),
+            asked(doored, "projects.remote_control", {"project": PROJECT}, caller),
             asked(doored, "graph.export", {"project": OTHER}, caller),
             asked(doored, "command", {"words": ["task", "list", "-p", OTHER, "--json"]}, caller),
             asked(doored, "command", {"words": ["ps", "--json"]}, caller),
@@ -117,7 +118,10 @@ def test_a_coordinator_reads_about_its_project_and_no_other(doored):
             asked(doored, "views.status", {"project": OTHER}, caller),
             asked(doored, "dispatches.check_start", {"wanted": {"project": OTHER, "slug": "hidden"}}, caller),
             asked(doored, "settings.read", {"project": PROJECT}, caller),
+            asked(doored, "projects.remote_control", {"project": OTHER}, caller),
+            asked(doored, "projects.remote_control", {"project": PROJECT, "to": "up"}, caller),
         ]
+        assert "result" in asked(doored, "projects.remote_control", {"project": PROJECT}, caller)
         assert [each["error"]["code"] for each in told] == [14] * len(told), told
         assert "error" in asked(doored, "dispatches.find", {"given": foreign}, caller)
         fleet.coord.stop(PROJECT, "over")

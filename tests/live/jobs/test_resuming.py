@@ -72,10 +72,10 @@ def test_a_runner_killed_in_the_middle_is_resumed_and_every_item_ends_once(eithe
     child, ident = begun(either, out, isolation, at=2)
     child.kill()
     child.wait(PATIENCE)
-    resumed = either.start(FLEET, "resume", ident)
+    resumed = either.start(FLEET, "resume", ident, "--json")
+    until(lambda: json.loads(resumed.stdout.readline())["event"] == "progress")  # it has looked at the items
+    (out / "go").touch()
     with either.jobs() as fleet:
-        until(lambda: fleet.jobs.show(ident).runs)  # the attempts of the dead runner are still at work
-        (out / "go").touch()
         assert answer(resumed).code == 0
         done = fleet.jobs.show(ident)
     assert (done.state, done.items.done, done.items.total) == ("done", 3, 3)

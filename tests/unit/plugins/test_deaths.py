@@ -153,8 +153,14 @@ def test_the_page_of_figures_has_every_scenario_and_every_act_whose_calls_fail()
     ],
 )
 def test_the_heading_of_the_figures_says_which_part_they_are_and_how_to_repeat_it(every, most, said):
-    heading = load_command().heading(SimpleNamespace(every=every, most=most, offset=7), 8.2)
+    heading = load_command().heading(SimpleNamespace(every=every, most=most, offset=7, only=[]), 8.2)
     assert [words for words in [*said, f"{datetime.now(UTC):%Y-%m-%d} in 8 minutes"] if words not in heading] == []
+
+
+def test_figures_of_some_scenarios_alone_are_not_called_the_whole():
+    heading = load_command().heading(SimpleNamespace(every=1, most=0, offset=7, only=["merge", "settle"]), 8.2)
+    assert heading.startswith("Not the whole, but a part")
+    assert "--only merge,settle" in heading
 
 
 def load_command():

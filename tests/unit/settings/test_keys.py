@@ -32,7 +32,8 @@ def test_the_keys_that_people_know_are_those_of_the_acts():
     ("text", "why"),
     [
         ('kill = "j"', "'j' is both down and kill"),
-        ('kil = "X"', "there is no act 'kil'"),
+        ('kil = "X"', "there is no act 'kil'; did you mean 'kill'?"),
+        ('zzz = "X"', "there is no act 'zzz'; there are down, up, first"),
         ('kill = "hyper+x"', "kill: there is no key 'hyper+x'"),
         ('kill = "1"', "kill: 1 chooses an answer"),
         ("kill = 3", "kill needs a text with one key or several, like 'x'"),

@@ -1,7 +1,10 @@
 """`coord stop` while another coordinator is being started: nobody coordinates afterwards, and nobody is left running."""
 
+import signal
+
 import pytest
 
+from fleet.errors.refused import CoordinatorLives
 from fleet.store import queries as q
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
@@ -11,11 +14,11 @@ from fleet.verbs.coord.replace import start_candidate
 from fleet.verbs.dispatch.plan import Wanted
 
 WANTED = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"), proof=300)
+SEATED = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
 
 
 def seated(scene: SimulatedScene) -> str:
-    wanted = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
-    ident = scene.fleet.coord.start(wanted).id
+    ident = scene.fleet.coord.start(SEATED).id
     scene.launch(ident)
     return ident
 
@@ -54,3 +57,37 @@ def test_one_that_is_nominated_while_the_holder_is_being_stopped_does_not_outliv
     for ident in (old, *new):
         assert scene.fleet.dispatches.show(ident).exec_state not in {"pending", "in_flight"}
     assert scene.fleet.agents.list() == []
+
+
+@pytest.mark.req("DER-1")
+def test_after_a_stop_a_sweep_finds_nothing_to_do(scene):
+    seated(scene)
+    scene.fleet.sweep.run(kill=True)
+    assert scene.fleet.coord.stop(PROJECT, "enough").stopped
+    assert scene.fleet.sweep.run(kill=False) == []
+
+
+@pytest.mark.req("EXC-4", "AGENT-7")
+def test_the_command_that_ends_what_a_dead_coordinator_left_is_named_and_frees_the_seat(scene):
+    ident = seated(scene)
+    holder = scene.agent(ident)
+    left = scene.machine.table.spawn(holder.pid, ["server"], environment=dict(holder.environment))
+    left.ignores.add(signal.SIGHUP)
+    scene.exit(ident)
+    with pytest.raises(CoordinatorLives) as refusal:
+        scene.fleet.coord.start(WANTED)
+    assert f"it left processes behind: {left.pid}; `fleet coord stop -p {PROJECT}`" in refusal.value.next_step
+    assert scene.fleet.coord.stop(PROJECT, "enough").stopped
+    assert left.pid not in scene.machine.table.living
+    assert seated(scene) != ident
+
+
+@pytest.mark.req("EXC-4", "GATE-1")
+def test_beside_a_coordinator_that_is_being_started_only_attaching_is_advised_though_its_starter_has_exited(scene):
+    other = scene.open()
+    other.coord.start(SEATED)
+    scene.machine.table.exit(scene.process_of(other))
+    with pytest.raises(CoordinatorLives) as refusal:
+        scene.fleet.coord.start(SEATED)
+    assert "fleet attach" in refusal.value.next_step
+    assert "coord stop" not in refusal.value.next_step

@@ -54,6 +54,18 @@ def test_a_merge_moves_the_integration_branch_and_nothing_of_the_users(scene):
     assert os.path.exists(f"{scene.home}/projects/p/worktrees/next/a"), "dispatches start from it"
 
 
+@pytest.mark.req("IPC-2")
+def test_a_merge_that_is_asked_for_again_under_its_key_is_told_as_the_first_time(scene):
+    """A command whose daemon went away repeats its request; another one is told that nothing was left to merge."""
+    done(scene)
+    answers = []
+    for key in ("k1", "k1", "k2"):
+        with scene.fleet.committer.under(key):
+            answers.append(scene.fleet.merge.task(**TASK))
+    assert [each.changed for each in answers] == [True, True, False]
+    assert len({each.commit for each in answers}) == 1
+
+
 @pytest.mark.req("MERGE-1")
 def test_the_turn_to_merge_is_one_gate_of_the_project(scene, monkeypatch):
     done(scene)

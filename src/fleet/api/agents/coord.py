@@ -150,10 +150,11 @@ class Coord(Part):
     def drain(self, project: str | None = None) -> list[HandoffView]:
         """Advance every queued handoff as far as possible without waiting. Returns these handoffs.
 
-        With `project` None, advance those of all projects.
+        With `project` None, advance those of all projects; for an agent, those of its own one. Raise NotAllowed when an
+        agent names another project.
         """
-        self._by.may("coord.drain")
-        return handoff.drain(self._by.context, project)
+        speaker = self._by.may("coord.drain", project=project)
+        return handoff.drain(self._by.context, project if speaker is None else speaker.project or "")
 
     def drain_later(self) -> None:
         """Start a background process that advances the queued handoffs, and return at once.
@@ -167,9 +168,10 @@ class Coord(Part):
         """Advance a handoff until it is done or dropped, or `limit` seconds have passed, and return its view.
 
         `entry` is its id. When the time was over first, its state is still "queued", and `deferred` says what it waits
-        for. Raise Absent when there is no such handoff.
+        for. Raise Absent when there is no such handoff, NotAllowed when an agent names one of another project.
         """
-        self._by.may("coord.finish_handoff")
+        row = self._by.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
+        self._by.may("coord.finish_handoff", project=row.project if row is not None else None)
         return handoff.finish(self._by.context, entry, limit=limit)
 
     def handoffs(self, project: str | None = None) -> list[HandoffView]:

@@ -97,10 +97,12 @@ ARGUMENTS = {
     ("tasks.edit", "wanted"): ("fleet.verbs.tasks.edit", "Edit"),
     ("tasks.list", "filters"): ("fleet.verbs.tasks.show", "Filters"),
     ("operations.list", "which"): ("fleet.verbs.views.operations", "Which"),
+    ("operations.with_archived", "which"): ("fleet.verbs.views.operations", "Which"),
     ("projects.begin", "chosen"): ("fleet.model.results.projects", "Chosen"),
     ("claims.acquire_prompt", "wanted"): ("fleet.verbs.agents.prompts", "WantedPrompt"),
     ("graph.add_list", "items"): ("fleet.model.tasks.markdown_list", "Item"),
     ("jobs.run", "asked"): ("fleet.verbs.jobs.begin", "Asked"),
+    ("jobs.plan", "asked"): ("fleet.verbs.jobs.begin", "Asked"),
 }
 # The classes whose fields a method takes as further arguments: module and name. A field that is null has its default.
 FURTHER = {
@@ -109,6 +111,9 @@ FURTHER = {
 }
 # Arguments that are functions. The daemon pushes the values to call them with; it ends the act when `wanted` says so.
 CALLBACKS = frozenset({"tell", "progress", "wanted"})
+# These continue a job from its state in the store: what was interrupted is gone on with. A step that the first try has committed
+# may be due again, so it must not be found by its key.
+GONE_ON_WITH = frozenset({"jobs.run", "jobs.resume"})
 
 
 def is_forwarded(method: str) -> bool:

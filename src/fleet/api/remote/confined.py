@@ -32,9 +32,10 @@ class ConfinedPart:
         self._by = by
 
     def __getattr__(self, method: str) -> object:
-        """Return a method of the part. One that reads is returned with a check; one that acts checks by itself."""
+        """Return a method of the part. One that reads, or may only read, is returned with a check; an act checks by itself."""
         own, whole = getattr(self._part, method), f"{self._name}.{method}"
-        return own if whole in ACTS or not callable(own) else self._checked(whole, own)
+        checks_itself = whole in ACTS and whole not in reads.READS
+        return own if checks_itself or not callable(own) else self._checked(whole, own)
 
     def _checked(self, whole: str, own: Callable[..., object]) -> Callable[..., object]:
         """Return a function that performs the read `own` after checking what the agent's role and project allow.

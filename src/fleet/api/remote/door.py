@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 # Seconds within which a daemon greets; one that is stopped does not.
 GREETING = 5.0
 # Seconds within which the daemon answers what it does in a thread: reads, and short looks at the outside. Longer acts are done by
-# child processes of the daemon, and have no limit.
+# child processes of the daemon, and take as long as they take: after each 60 seconds a client looks whether the daemon still greets.
 ANSWER = 60.0
+# Seconds within which a daemon greets that client, also on a machine that has much to do.
+SILENCE = 20.0
 # The variable that tells a process not to use the daemon: set in the daemon, in its children, and by people who want it.
 DIRECT = FLEET_DIRECT
 PROTOCOL = 1
@@ -88,7 +90,7 @@ class Door:
             self._socket.settimeout(None)
         except (OSError, ValueError) as error:
             self.close()
-            raise DoorClosed(str(error)) from None
+            raise DoorClosed(str(error)) from error
         if not self.greeting:
             self.close()
             raise DoorClosed("no greeting")
@@ -107,19 +109,20 @@ class Door:
         caller: Json | None = None,
         pushed: Callable[[Json], None] = lambda _push: None,
         patience: float | None = None,
+        is_long: bool = False,
     ) -> Json:
         """Send one request and return its answer.
 
         Lines that the daemon pushes before the answer go to the function `pushed`. Raise the error that the daemon answers;
-        DoorClosed when the connection breaks before the answer, or nothing comes for `patience` seconds. The connection
-        cannot be used after that. `key` is the idempotency key of a change, `caller` the actor that the daemon acts for;
-        None: the daemon takes its own.
+        DoorClosed when the connection breaks before the answer, or nothing comes for `patience` seconds: with `is_long`
+        only if the daemon does not greet another connection either. The connection cannot be used after that. `key` is
+        the idempotency key of a change, `caller` the actor that the daemon acts for; None: the daemon takes its own.
         """
         if patience is not None:
             self._socket.settimeout(patience)
         number = self.send(method, args, key=key, caller=caller)
         try:
-            return self._answer_to(number, pushed)
+            return self._answer_to(number, pushed, is_long=is_long)
         except DoorClosed as error:
             error.was_sent = True
             raise
@@ -127,13 +130,18 @@ class Door:
             if patience is not None:
                 self._socket.settimeout(None)
 
-    def _answer_to(self, number: int, pushed: Callable[[Json], None]) -> Json:
+    def _answer_to(self, number: int, pushed: Callable[[Json], None], *, is_long: bool) -> Json:
         """Return the answer to the request with this number; lines that come before it go to `pushed`.
 
-        Raise the error that the daemon answers.
+        Raise the error that the daemon answers. With `is_long`, wait on while the daemon is not silent.
         """
         while True:
-            answer = self.receive()
+            try:
+                answer = self.receive()
+            except DoorClosed as error:
+                if is_long and isinstance(error.__cause__, TimeoutError) and not _is_silent(self.path):
+                    continue
+                raise
             if answer.get("id") != number or "push" in answer:
                 pushed(answer)
             elif "error" in answer:
@@ -168,7 +176,7 @@ class Door:
         try:
             answer: Json = json.loads(self._read_line() or b"{}")
         except (OSError, ValueError) as error:
-            raise DoorClosed(str(error)) from None
+            raise DoorClosed(str(error)) from error
         if not answer:
             raise DoorClosed("the daemon closed the connection")
         return answer
@@ -198,6 +206,20 @@ class Door:
                 self._rest.clear()
             self._rest += rest
         return self._lines.pop(0)
+
+
+def _is_silent(path: str) -> bool:
+    """Whether a process listens at the socket and does not greet within 20 seconds, as one that is stopped.
+
+    A daemon that ends or has too many clients is not silent: it removes its socket, or closes the connection.
+    """
+    door = Door(path)
+    try:
+        door.open(patience=SILENCE)
+    except DoorClosed as error:
+        return isinstance(error.__cause__, (TimeoutError, BlockingIOError))
+    door.close()
+    return False
 
 
 def required(home: str) -> Door:

@@ -17,6 +17,13 @@ _SINGLE: dict[str, tuple[type, ...]] = {
     "bool": (bool,),
     "None": (NoneType,),
 }
+# The words that arguments of these closed sets may be; a test compares them with `fleet.model.states`.
+CHOICES = {
+    "RemoteControl": ("up", "down"),
+    "ReviewVerdict": ("accept", "send back"),
+    "QuestionKind": ("permission", "question"),
+    "NoticeChannel": ("desktop", "terminal", "command", "urls"),
+}
 # Annotations of arguments that JSON has as a list, and as an object.
 _LISTS = ("list[", "tuple[", "frozenset[", "Sequence[", "Iterable[")
 _OBJECTS = ("dict[",)
@@ -25,19 +32,26 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true o
 
 
 class JsonType:
-    """The JSON types that an annotation allows, and the type of a list's elements if they are texts or whole numbers."""
+    """The JSON types that an annotation allows.
 
-    __slots__ = ("_elements", "_types")
+    Also the type of a list's elements if they are texts or whole numbers, and the words that a text may be if they are
+    a closed set.
+    """
 
-    def __init__(self, types: Iterable[type], elements: type | None) -> None:
+    __slots__ = ("_choices", "_elements", "_types")
+
+    def __init__(self, types: Iterable[type], elements: type | None, choices: tuple[str, ...]) -> None:
         self._types = tuple(types)
         self._elements = elements
+        self._choices = choices
 
     def check(self, name: str, value: object) -> None:
         """Raise BadRequest, which names the argument, when a JSON value is not of a type that is allowed."""
         if type(value) not in self._types:
             wanted = " or ".join(_WORDS[each] for each in self._types if each is not int or float not in self._types)
             raise errors.BadRequest(why=f"the argument {name!r} is {_WORDS[type(value)]}, not {wanted}")
+        if self._choices and value is not None and value not in self._choices:
+            raise errors.BadRequest(why=f"the argument {name!r} is {value!r}, not one of {', '.join(self._choices)}")
         if self._elements is not None and isinstance(value, list):
             for each in value:
                 if type(each) is not self._elements:
@@ -49,9 +63,13 @@ def json_type(annotation: str, *, or_null: bool = False) -> JsonType | None:
     """Return the JSON types that an annotation allows, with `or_null` also null; None when it is too complex."""
     types: list[type] = []
     elements: type | None = None
+    choices: tuple[str, ...] = ()
     for part in [*annotation.split(" | "), *(["None"] if or_null else [])]:
         if part in _SINGLE:
             types += _SINGLE[part]
+        elif part in CHOICES:
+            types.append(str)
+            choices = CHOICES[part]
         elif part.startswith(_LISTS) and part.endswith("]"):
             types.append(list)
             inner = _SINGLE.get(part.partition("[")[2].removesuffix("]").removesuffix(", ..."))
@@ -60,4 +78,4 @@ def json_type(annotation: str, *, or_null: bool = False) -> JsonType | None:
             types.append(dict)
         else:
             return None
-    return JsonType(dict.fromkeys(types), elements)
+    return JsonType(dict.fromkeys(types), elements, choices)

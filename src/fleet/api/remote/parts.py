@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet import errors
 from fleet.api.remote import wire
-from fleet.api.remote.acts import CALLBACKS, WAYS, is_forwarded
+from fleet.api.remote.acts import CALLBACKS, GONE_ON_WITH, WAYS, is_forwarded
 from fleet.api.remote.door import ANSWER, Door, DoorClosed
 from fleet.model import FLEET_TOKEN
 from fleet.store import queries as q
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 # The variables of the asker's environment that a light request needs.
 _NAMED = frozenset({"USER", "LOGNAME", "HOME", "LANG", "TERM", "NO_COLOR", "FORCE_COLOR"})
-# These continue a job from its state in the store. A step that the first try has committed may be due again, so it must not be
-# found by its key.
-_GONE_ON_WITH = frozenset({"jobs.run", "jobs.resume"})
 # Seconds to wait while the child process of a daemon that has ended still holds the job.
 _ENDING = 30.0
 _LOOK_AGAIN = 0.25
@@ -74,7 +71,7 @@ class RemotePart:
             except (DoorClosed, errors.Draining) as error:
                 self._actor.do_without_daemon()
                 if getattr(error, "was_sent", False):
-                    return self._repeat(own, args, key, again=None if whole in _GONE_ON_WITH else key)
+                    return self._repeat(own, args, key, again=None if whole in GONE_ON_WITH else key)
         with self._actor.committer.under(key):
             return own(**args)
 
@@ -148,8 +145,8 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
         if told is not None:
             told(wire.remade(push["value"], push.get("type", "")))
 
-    patience = None if WAYS.get(method) == "heavy" else ANSWER
-    answer = door.call(method, sent, key=key, caller=caller, pushed=pushed, patience=patience)
+    is_long = WAYS.get(method) == "heavy"
+    answer = door.call(method, sent, key=key, caller=caller, pushed=pushed, patience=ANSWER, is_long=is_long)
     return wire.remade(answer["result"], answer.get("type", ""))
 
 

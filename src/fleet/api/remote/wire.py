@@ -159,10 +159,10 @@ def _argument(method: str, name: str, value: Any, kind: str) -> Any:  # noqa: AN
     Raise BadRequest when the JSON does not fit the class.
     """
     place = ARGUMENTS.get((method, name))
-    if place is None or value is None:
+    if place is None or (value is None and kind.endswith("| None")):
         return _converted(kind, value)
     made: type = getattr(import_module(place[0]), place[1])
-    if isinstance(value, list):
+    if isinstance(value, list) and kind.startswith("list["):
         return [_object_of(made, name, each) for each in value]
     return _object_of(made, name, value)
 

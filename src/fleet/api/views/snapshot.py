@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fleet.api.views.rows import counts_of, rows_of
 from fleet.model.results.views import Snapshot
-from fleet.model.text.times import iso
+from fleet.model.text.times import DAY, iso
 from fleet.store import queries as q
 from fleet.verbs.views import operations
 from fleet.verbs.views.at_work import agents_at_work
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 _MOST_NAMED = 4
+# How long a task is shown after it was merged and archived, in milliseconds.
+_MERGED_FOR = DAY
 
 
 def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
@@ -35,11 +37,12 @@ def _snapshot(context: Context, most: int) -> Snapshot:
     agents = agents_at_work(context)
     page = status(context, most=most, agents=agents)
 
+    now = context.world.clock.now()
+
     def look(rows: Rows) -> tuple[list[ShownTask], list[KeptThing]]:
-        return q.shown_tasks(rows), q.kept_things(rows)
+        return q.shown_tasks(rows, since=now - _MERGED_FOR), q.kept_things(rows)
 
     tasks, kept = context.store.read(look)
-    now = context.world.clock.now()
     rows = rows_of(page, agents, tasks, kept, now)
     return Snapshot(
         seq=seq,

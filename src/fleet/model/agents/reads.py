@@ -59,6 +59,8 @@ READS = {
     "dispatches.resumable": Read("list what can be resumed", PROJECT, COORDINATOR),
     "dispatches.check_start": Read("ask whether an agent can be started", ASKED, COORDINATOR),
     "jobs.named": Read("ask whether an id is a job's", ANY, COORDINATOR),
+    # An act of persons when it is given a value; without one it only reads.
+    "projects.remote_control": Read("ask whether a coordinator is controlled from afar", PROJECT, COORDINATOR),
     "coord.show": Read("look at the coordinator's seat", PROJECT, COORDINATOR),
     "coord.handoffs": Read("list handoffs", PROJECT, COORDINATOR),
     "coord.handoff": Read("look at a handoff", ITS, COORDINATOR),

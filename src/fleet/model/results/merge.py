@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class Merged(OfTask):
     commit: str  # the commit of the integration branch after the merge
-    changed: bool  # `false`: all work was merged before
+    changed: bool  # `false`: all work was merged before, by another request
     left: list[str]  # what could not be released yet
     aside: list[str]  # ignored files of the worktree that were moved into the trash: how many, where, until when
 

@@ -129,13 +129,21 @@ def key_faults(given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """
     for name, keys in given.items():
         if name not in _KNOWN:
-            yield name, f"there is no act {name!r}; there are {', '.join(_KNOWN)}"
+            yield name, f"there is no act {name!r}; {_acts_like(name)}"
         elif not isinstance(keys, str) or not keys.split():
             yield name, f"{name} needs a text with one key or several, like {' '.join(_KNOWN[name].keys)!r}"
         else:
             for why in filter(None, (_why_not(key, _KNOWN[name]) for key in keys.split())):
                 yield name, f"{name}: {why}"
     yield from _clashes(given)
+
+
+def _acts_like(name: str) -> str:
+    """Return a question for the act that a mistyped name is most like, or the names of all acts when it is like none."""
+    from fleet.model.text.nearest import nearest  # noqa: PLC0415 - only for the message
+
+    near = nearest(name, _KNOWN)
+    return f"did you mean {near!r}?" if near else f"there are {', '.join(_KNOWN)}"
 
 
 def _why_not(key: str, act: Act) -> str:

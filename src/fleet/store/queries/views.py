@@ -1011,15 +1011,15 @@ def step_facts(rows: Rows, /, *, count: int, projects: str | None, width: int, s
 
 SHOWN_TASKS = Query(
     'shown_tasks',
-    'SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.open_blockers, t.assignee, t.reason, t.changed_at, t.merged, b.owner AS bundle FROM tasks t LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 0 AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug',
-    'SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.open_blockers, t.assignee, t.reason, t.changed_at, t.merged, b.owner AS bundle FROM tasks t LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 0 AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug',
+    'SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.open_blockers, t.assignee, t.reason, t.changed_at, t.merged, b.owner AS bundle FROM tasks t LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE (t.archived = 0 OR t.merged_at > :since) AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug',
+    'SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.open_blockers, t.assignee, t.reason, t.changed_at, t.merged, b.owner AS bundle FROM tasks t LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE (t.archived = 0 OR t.merged_at > %(since)s) AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug',
     ShownTask,
 )
 
 
-def shown_tasks(rows: Rows, /) -> list[ShownTask]:
-    """All tasks that are not archived, for the screen: by project, the most urgent first."""
-    return rows.select_all(SHOWN_TASKS, ShownTask, {})
+def shown_tasks(rows: Rows, /, *, since: int) -> list[ShownTask]:
+    """All tasks that are not archived or were merged since a time, for the screen: by project, the most urgent first."""
+    return rows.select_all(SHOWN_TASKS, ShownTask, {'since': since})
 
 
 KEPT_THINGS = Query(

@@ -235,11 +235,11 @@ WHERE t.project = RTRIM(SUBSTR(CAST(:projects AS TEXT), CAST(n * :width + 1 AS I
   AND t.slug = RTRIM(SUBSTR(CAST(:slugs AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER)));
 
 -- name: shown_tasks
--- All tasks that are not archived, for the screen: by project, the most urgent first.
+-- All tasks that are not archived or were merged since a time, for the screen: by project, the most urgent first.
 -- returns: ShownTask*
 SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.open_blockers, t.assignee, t.reason, t.changed_at, t.merged,
        b.owner AS bundle FROM tasks t LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug
-WHERE t.archived = 0 AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug;
+WHERE (t.archived = 0 OR t.merged_at > :since) AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug;
 
 -- name: kept_things
 -- Unreleased claims that nobody needs any more, each with its name; that of a bundle with the dispatch that had the bundle last.

@@ -53,6 +53,10 @@ def run(words: list[str], key: str | None = None) -> int:
         _refuse_invalid_utf8(words)
         return _run(words, key)
     except errors.FleetError as error:
+        if table.is_for_programs(words):
+            from fleet.surfaces.cli.commands.dispatch.claims import print_refused_words
+
+            return print_refused_words(words, error)
         if isinstance(error, errors.Absent):
             from fleet.surfaces.cli.ui.suggesting import suggest
 

@@ -11,12 +11,14 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App
 
 from fleet.surfaces.tui.board import Board
 from fleet.surfaces.tui.feeds.details import Details
 from fleet.surfaces.tui.feeds.loader import Loader
 from fleet.surfaces.tui.feeds.tabs import Tabs
+from fleet.surfaces.tui.keyboard import Keyboard
 from fleet.surfaces.tui.look import PALETTES, SHEET, ScreenLook
 from fleet.world.funnel import Funnel
 from fleet.world.process.programs import lend_terminal
@@ -66,8 +68,9 @@ class FleetApp(App[None], inherit_bindings=False):
         self.theme = palette.theme.name
         self._newest: Snapshot | None = None
         self._newest_details: Shown | None = None
+        self._keyboard = Keyboard(self, super().on_event)
         self._loader = Loader(home, loaded=self._on_loaded, lost=self._on_lost, changes_of=changes_of)
-        self._details = Details(home, Tabs(self.look), shown=self._on_shown, changed=self._on_changed)
+        self._details = Details(home, Tabs(self.look, keys), shown=self._on_shown, changed=self._on_changed)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return fleet's own variables of the style sheet, for a theme that does not set them."""
@@ -88,7 +91,15 @@ class FleetApp(App[None], inherit_bindings=False):
         """Start the reading threads after the first frame is drawn: before that they would only slow it down."""
         sys.setswitchinterval(_SWITCH)
         self._listen_to_signals()
+        self.run_worker(self._keyboard.run())
         self.call_after_refresh(self._begin)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle an event of Textual. Keys and pastes go through the keyboard, which keeps their order."""
+        if isinstance(event, (events.Key, events.Paste)) and not event.is_forwarded:
+            self._keyboard.take(event)
+        else:
+            await super().on_event(event)
 
     def _begin(self) -> None:
         self._loader.start()

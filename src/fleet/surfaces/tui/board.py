@@ -25,6 +25,7 @@ from fleet.surfaces.tui.dialogs.picking import Pick
 from fleet.surfaces.tui.feeds.acting import Acts
 from fleet.surfaces.tui.feeds.details import DetailsWish
 from fleet.surfaces.tui.feeds.tabs import TABS
+from fleet.surfaces.tui.look import first_key
 from fleet.surfaces.tui.pages.help import HelpPage
 from fleet.surfaces.tui.pages.review import ReviewPage
 from fleet.surfaces.tui.widgets import about, bars
@@ -52,7 +53,6 @@ _BARS = ("top", "trouble", "banner", "about", "question", "tabs", "running", "ke
 _WRAPPED = frozenset({"task", "journal", "operations"})
 # In how many snapshots a row that was just added is looked for.
 _SOON = 3
-_SIGNS = {"enter": "⏎", "space": "␣", "tab": "⇥", "shift+tab": "⇤", "escape": "Esc", "left": "←", "right": "→"}
 
 
 class Board(Screen[None], inherit_bindings=False):
@@ -108,7 +108,7 @@ class Board(Screen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Draw the bars before the first snapshot is there."""
-        self._bar("top").draw(bars.top_line(None, self.look, "", self.size.width))
+        self._bar("top").draw(bars.top_line(None, self.look, "", self.size.width, new=self.key_of("new")))
         self._draw_tabs()
         self._draw_keys()
 
@@ -240,7 +240,8 @@ class Board(Screen[None], inherit_bindings=False):
         """Draw everything that depends on the snapshot or the selected row, and fetch the lines of its tab."""
         self.commenting.leave_unless(self.row.key if self.row else "")
         clock = time_of_day(self.snapshot.at) if self.snapshot else ""
-        self._bar("top").draw(bars.top_line(self.snapshot, self.look, clock, self.size.width - 2))
+        top = bars.top_line(self.snapshot, self.look, clock, self.size.width - 2, new=self.key_of("new"))
+        self._bar("top").draw(top)
         if self.question is not None and (self.row is None or self.row.question != self.question.id):
             self.question = None
         self._draw_about()
@@ -282,8 +283,7 @@ class Board(Screen[None], inherit_bindings=False):
 
     def key_of(self, name: str) -> str:
         """Return the first key of an act as the key bar shows it, such as ⏎ for enter; "–" when it has none."""
-        key = next(iter(self._keys[name]), "–")
-        return _SIGNS.get(key, key)
+        return first_key(self._keys, name)
 
     def on_resize(self, _event: events.Resize) -> None:
         """Draw everything again for the new width."""

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# How a key is written where its name is too long.
+_SIGNS = {"enter": "⏎", "space": "␣", "tab": "⇥", "shift+tab": "⇤", "escape": "Esc", "left": "←", "right": "→"}
+
+
+def first_key(keys: Mapping[str, tuple[str, ...]], act: str) -> str:
+    """Return the first key of an act as the screen shows it, such as ⏎ for enter; "–" when it has none.
+
+    `keys` has the keys in force by the names of the acts.
+    """
+    key = next(iter(keys[act]), "–")
+    return _SIGNS.get(key, key)
 
 
 class Palette(NamedTuple):

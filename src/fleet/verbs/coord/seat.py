@@ -118,7 +118,8 @@ def _advice(project: str, holder: Dispatch, left: Leave, *, life: Life, far: boo
     """Return what a person can do about a seat's holder that was left alone; `far`: it is another home's or machine's."""
     if left.strangers:
         return left.why
-    if life == "dead" and not far:
+    is_launched = not is_pending(holder)  # of a pending one, `life` is that of the process that started it
+    if life == "dead" and is_launched and not far:
         return f"{left.why}; `fleet coord stop -p {project}` ends what it left, then start again"
     look = "look at it with `fleet logs" if is_held_by_daemon(holder) else "attach to it with `fleet attach"
     return f"{look} {holder.id}`{' there' if far else ''}"

@@ -222,7 +222,12 @@ def commit_merge(
         archived = q.archive_task(tx, project=project, slug=slug, at=tx.at) == 1
         tx.note(merged=commit, archived=archived, ready=freed)
 
-    context.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
+    context.commit(Change(reason_of_merge(project, slug, commit), work))
+
+
+def reason_of_merge(project: str, slug: str, commit: str) -> str:
+    """Return the reason of the operation that records the merge of a task as this commit."""
+    return f"{project}/{slug} is merged as {commit[:12]}"
 
 
 def release_merged(context: Context, project: str, slug: str, *, commit: str, finisher: Order | None = None) -> Merged:

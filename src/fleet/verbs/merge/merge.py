@@ -20,7 +20,7 @@ from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.homes.ownership import is_own, refuse_foreign_bundle
 from fleet.verbs.merge.batch import BatchEntry, Results, merge_entries
 from fleet.verbs.merge.branches import follow, integration_branch, refuse_checked_out
-from fleet.verbs.merge.finisher import is_unchanged, order_for, record_merge
+from fleet.verbs.merge.finisher import is_unchanged, order_for, reason_of_merge, record_merge
 from fleet.verbs.merge.named_commit import refuse_moved
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.verbs.merge.tree.turn import merge_turn
@@ -89,7 +89,9 @@ def _task_to_merge(context: Context, project: str, slug: str) -> BatchEntry | Me
     tip = git.resolve(repository, task_ref(slug))
     _refuse_unfinished(project, slug, state)
     if state.merged and state.archived:
-        return Merged(project=project, task=slug, commit=state.merged, changed=False, left=[], aside=[])
+        # By this request, when it is repeated because its answer was lost with the daemon.
+        changed = context.by.has_committed(reason_of_merge(project, slug, state.merged))
+        return Merged(project=project, task=slug, commit=state.merged, changed=changed, left=[], aside=[])
     refuse_checked_out(context, repository, integration)
     park_if_moved(context, project, slug, state, tip)
     if tip is None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     Values = dict[str, Any]
 
 _DIGITS = 19
+# The hidden commands of the group `claims`.
+FOR_PROGRAMS = ("acquire-prompt", "release", "rewrite-prompt", "inspect")
 
 
 class Option:
@@ -166,6 +168,11 @@ def is_of_session(words: list[str]) -> bool:
     return words == ["job", "step"] or (
         words[:-1] in (["launch"], ["settle", "--hint"]) and not words[-1].startswith("-")
     )
+
+
+def is_for_programs(words: list[str]) -> bool:
+    """Whether the words call one of the hidden commands that print one JSON object, whatever happens."""
+    return words[:1] == ["claims"] and words[1:2] != [] and words[1] in FOR_PROGRAMS
 
 
 def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:

@@ -1,7 +1,8 @@
 """Perform heavy requests in child processes: those that start and end agents, merge, or run jobs.
 
 A child has the environment and directory of whoever asks. It writes lines of JSON: progress, and at last its answer.
-When the client goes away, its child is interrupted, as Ctrl-C interrupts a command.
+When the client goes away, its child is interrupted, as Ctrl-C interrupts a command. When the daemon ends, children finish
+what they have begun, but for jobs, which their clients go on with.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.api.remote.acts import GONE_ON_WITH
 from fleet.api.remote.door import DIRECT
 from fleet.model import FLEET_HOME
 
@@ -39,7 +41,9 @@ class Children:
     def __init__(self, household: Household, send: Callable[[Connection, Json], None]) -> None:
         self._household = household
         self._send = send
-        self._at_work: dict[Popen[bytes], Connection] = {}
+        self._at_work: dict[Popen[bytes], DaemonRequest] = {}
+        # Whether the daemon ends, and leaves its children.
+        self._is_leaving = False
         # How many were begun and have not ended, also those whose process is only about to start.
         self._begun = 0
         self._lock = Lock()
@@ -66,10 +70,21 @@ class Children:
                 self._begun -= 1
             raise
 
+    def leave(self) -> None:
+        """From now on let children finish what they have begun, although the daemon closes the connections of their clients.
+
+        Jobs are interrupted all the same: their clients go on with them at once.
+        """
+        self._is_leaving = True
+
     def interrupt(self, connection: Connection) -> None:
         """Send SIGINT to the children that work for a client that went away."""
         with self._lock:
-            ours = [child for child, of in self._at_work.items() if of is connection]
+            ours = [
+                child
+                for child, request in self._at_work.items()
+                if request.connection is connection and not (self._is_leaving and request.method not in GONE_ON_WITH)
+            ]
         for child in ours:
             self._household.funnel.through("interrupt a child", lambda: _interrupt(child))  # noqa: B023 - called at once
 
@@ -95,7 +110,7 @@ class Children:
             f"perform {request.method}", [world.fleet_program, "daemon", "act"], env=env, cwd=folder
         )
         with self._lock:
-            self._at_work[child] = request.connection
+            self._at_work[child] = request
         if not request.connection.is_open:  # the client went away while the child was started
             self.interrupt(request.connection)
         try:

@@ -186,9 +186,14 @@ def way_of(request: DaemonRequest) -> str:
         raise errors.BadRequest(why=f"there is no method {request.method!r}")
     if way == "own":
         raise errors.BadRequest(why=f"{request.method} is done by the asking process itself")
-    if request.method == "coord.start" and (request.args.get("wanted") or {}).get("engine") == "fleet":
+    if request.method == "coord.start" and _engine_of(request.args.get("wanted")) == "fleet":
         return "light"  # the daemon itself takes the seat
     return way
+
+
+def _engine_of(wanted: object) -> object:
+    """Return the engine that an argument asks for; None when it has none, or is no object."""
+    return wanted.get("engine") if isinstance(wanted, dict) else None
 
 
 def perform(fleet: Fleet, request: DaemonRequest, extra: Json | None = None) -> dict[str, object]:

@@ -84,6 +84,8 @@ class Server:
         self.why_ended: errors.FleetError | None = None
         self._lock = Lock()
         self._at_work = 0
+        # How many answers are being sent, of requests that are no longer at work.
+        self._answering = 0
         # The bytes of the requests at work from the agents' socket.
         self._of_agents = 0
         self._taken = 0
@@ -109,16 +111,17 @@ class Server:
         """Accept no more connections, finish the requests that have been begun, then stop the server's threads.
 
         `until` is a time of the monotonic clock, in seconds: nothing waits longer than until then, and the requests at
-        most 10 seconds. Child processes of the daemon are not stopped.
+        most 10 seconds. Child processes of the daemon go on, but for jobs: their clients go on with these.
         """
         self._is_draining = True
         self.loop.stop_listening()
         enough = min(until, monotonic() + DRAIN)
-        while self._at_work and monotonic() < enough:
+        while (self._at_work or self._answering) and monotonic() < enough:
             self.loop.run_once(0.05)
         self._workers.stop(until)
         self._own_workers.stop(until)
         self.changes.stop(until)
+        self._children.leave()
         self.loop.close()
 
     # the loop's side --------------------------------------------------------------------------------------------------
@@ -307,15 +310,22 @@ class Server:
 
     def _send(self, connection: Connection, answer: Json) -> None:
         """Send an answer, or a push that belongs to a request; an answer ends its request. Any thread may call it."""
-        if "push" not in answer:
+        if "push" in answer:
+            self._push(connection, answer)
+            return
+        with self._lock:
+            connection.at_work -= 1
+            if not connection.at_work:
+                self._of_agents -= connection.working if connection.is_for_agents else 0
+                connection.working = 0
+            self._at_work -= 1
+            self._answering += 1
+            self._errors += "error" in answer
+        try:
+            self._push(connection, answer)
+        finally:
             with self._lock:
-                connection.at_work -= 1
-                if not connection.at_work:
-                    self._of_agents -= connection.working if connection.is_for_agents else 0
-                    connection.working = 0
-                self._at_work -= 1
-                self._errors += "error" in answer
-        self._push(connection, answer)
+                self._answering -= 1
 
     def _push(self, connection: Connection, line: Json) -> None:
         """Send a line as far as the client takes it at once; wake the loop for the rest, and to read further requests."""

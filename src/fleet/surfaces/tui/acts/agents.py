@@ -31,19 +31,33 @@ def _may_attach(board: Board) -> bool:
     return on_agent(board) or board.rows.is_foldable
 
 
+def attach_label(board: Board) -> str:
+    """Return the word in the key bar for what the key `attach` does with the selected row."""
+    if board.rows.is_foldable:
+        return "fold"
+    row = board.row
+    return "log" if row is not None and not row.slug and _is_daemons(board, row.agent or "") else "attach"
+
+
 def _attach(board: Board) -> None:
-    """Attach the terminal to the selected agent's session; when a heading or project is selected, fold or unfold it."""
+    """Attach the terminal to the selected agent's session; when a heading or project is selected, fold or unfold it.
+
+    Show the log of a coordinator that has no session, because it is a duty of the daemon.
+    """
     if board.rows.is_foldable and not on_agent(board):
         board.rows.fold()
         return
     row = _row(board)
+    if not row.slug and _is_daemons(board, row.agent or ""):
+        _show_log(board, row.project)
+        return
     board.attach(row.agent or "", f"{row.project}/{row.slug}" if row.slug else f"the coordinator of {row.project}")
 
 
 def _coordinator(board: Board) -> None:
     """Attach the terminal to the selected project's coordinator; start one when none lives.
 
-    While one is being started, only say so.
+    Show the log of one that is a duty of the daemon. While one is being started, only say so.
     """
     project = board.project or ""
     name = f"coordinator {project}"
@@ -60,6 +74,9 @@ def _coordinator(board: Board) -> None:
 
     def then(found: str | Seated) -> None:
         """Attach to the coordinator that lives already, or show which one was started."""
+        if isinstance(found, str) and _is_daemons(board, found):
+            _show_log(board, project)
+            return
         if isinstance(found, str):
             board.attach(found, f"the coordinator of {project}")
             return
@@ -68,6 +85,23 @@ def _coordinator(board: Board) -> None:
         board.say(f"{found.id} coordinates {project} ({found.engine}); {key} joins it{warnings}")
 
     board.act(name, f"starting the coordinator of {project}", act, then)
+
+
+def _is_daemons(board: Board, ident: str) -> bool:
+    """Whether an agent is a coordinator that the daemon runs as one of its duties, so that it has no terminal."""
+    agents = board.snapshot.agents if board.snapshot else []
+    return any(agent.id == ident and agent.source == "daemon" for agent in agents)
+
+
+def _show_log(board: Board, project: str) -> None:
+    """Select the coordinator that the daemon runs for a project, and show its log in the live tab."""
+    row = next(
+        (row for row in board.rows_by_key.values() if row.project == project and row.kind == "coordinator"), None
+    )
+    if row is not None:
+        board.rows.unfold_to(row.key)
+    board.show_tab("live")
+    board.say(f"the daemon coordinates {project}, without a terminal: the live tab shows its log")
 
 
 # questions ------------------------------------------------------------------------------------------------------------
@@ -199,7 +233,8 @@ def _kill(board: Board) -> None:
         _stop_coordinator(board, row)
         return
     name, says, said = f"end {row.agent}", f"{row.agent} is asked to exit", _tell_end(board)
-    stop = Way("s", "stop", "its task is blocked and keeps its worktree and commits; r continues there")
+    again = board.key_of("resume")
+    stop = Way("s", "stop", f"its task is blocked and keeps its worktree and commits; {again} continues there")
     kill = Way(
         "x",
         "kill",
@@ -236,7 +271,8 @@ def _tell_end(board: Board) -> Callable[[Ended], None]:
 
 def _stop_coordinator(board: Board, row: RowView) -> None:
     """Ask the person whether to stop the coordinator of the row's project, and stop it when they say yes."""
-    way = Way("y", "stop it", "nothing is started or merged in the project until a starts another one; agents work on")
+    starts = f"until {board.key_of('coordinator')} starts another one"
+    way = Way("y", "stop it", f"nothing is started or merged in the project {starts}; agents work on")
 
     def chosen(answer: str | None) -> None:
         """Stop the coordinator. `answer` is None when the person closed the dialog without a choice: nothing is done then."""

@@ -39,9 +39,13 @@ class Choosing:
         return min(len(self.choice.options), _MOST) if self.choice is not None else 0
 
     def choose(self, digit: str) -> None:
-        """Take the answer with the number `digit`. Where several may be chosen, only mark it, or remove its mark."""
+        """Take the answer with the number `digit`. Where several may be chosen, only mark it, or remove its mark.
+
+        Say why when the selected row has no question with answers to choose from.
+        """
         choice, question = self.choice, self._board.question
         if choice is None or question is None:
+            self._board.say(self._why_no_choice())
             return
         if int(digit) > len(choice.options):
             self._board.say(f"there is no answer {digit}")
@@ -49,6 +53,17 @@ class Choosing:
             self.marked ^= {digit}
         else:
             self._answer(question, digit)
+
+    def _why_no_choice(self) -> str:
+        """Return why a number chooses nothing now, with the keys that answer the question if there is one."""
+        row, key_of = self._board.row, self._board.key_of
+        if row is None or not row.asks:
+            return "there is no question to answer here"
+        if self._board.question is None:
+            return "the question is being read: press the number again"
+        if row.asks == "permission":
+            return f"this is answered with {key_of('approve')} (approve) or {key_of('deny')} (deny)"
+        return f"there are no answers to choose from: {key_of('answer')} answers in your own words"
 
     def send_marked(self) -> bool:
         """Take all marked answers as the answer to the current part. Returns False when none is marked."""

@@ -177,9 +177,9 @@ class Commenting:
 
 
 def _has_branch(board: Board) -> bool:
-    """Whether the selected row is a task with a branch, so that it has a diff."""
+    """Whether the selected row is a task with a branch that is not merged, so that it has a diff."""
     row = board.row
-    return row is not None and row.kind == "task" and bool(row.slug and row.branch)
+    return row is not None and row.kind == "task" and bool(row.slug and row.branch) and row.group != "done"
 
 
 ON_LINES = {"comment-line": Doing(_has_branch, lambda board: board.commenting.begin())}

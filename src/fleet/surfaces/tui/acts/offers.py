@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.model.settings.keys import ACTS
-from fleet.surfaces.tui.acts.agents import ON_AGENTS
+from fleet.surfaces.tui.acts.agents import ON_AGENTS, attach_label
 from fleet.surfaces.tui.acts.comments import ON_LINES
 from fleet.surfaces.tui.acts.moves import MOVES
 from fleet.surfaces.tui.acts.tasks import ON_TASKS
@@ -40,7 +40,7 @@ def key_bar(board: Board, width: int) -> Text:
         return key_line(_FILTERING, board.look, width)
     labels = {act.name: act.label for act in ACTS if act.place == "board"}
     offered = [name for name in _OFFERED if DOINGS[name].applies(board)]
-    words = {**labels, "attach": "fold" if board.rows.is_foldable else "attach"}
+    words = {**labels, "attach": attach_label(board)}
     keys = [(board.key_of(name), words[name]) for name in offered if name not in _ALWAYS]
     most = board.choosing.most
     numbers = [(f"1–{most}" if most > 1 else "1", "choose")] if most else []

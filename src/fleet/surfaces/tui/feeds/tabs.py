@@ -12,9 +12,12 @@ from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.text import escapes
 from fleet.model.text.sizes import counted
 from fleet.model.text.times import age, since_epoch, time_of_day, utc
+from fleet.surfaces.tui.look import first_key
 from fleet.verbs.views.operations import Which
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fleet.api.fleet import Fleet
     from fleet.model.results.dispatches import Journal
     from fleet.model.results.tasks import TaskDetails
@@ -23,13 +26,18 @@ if TYPE_CHECKING:
 
 TABS = ("live", "diff", "task", "journal", "operations")
 _OPERATIONS = 200
+_NO_AGENT = "no agent has worked on it"
 
 
 class Tabs:
-    """Makes the lines of each tab of the board: live, diff, task, journal, operations."""
+    """Makes the lines of each tab of the board: live, diff, task, journal, operations.
 
-    def __init__(self, look: ScreenLook) -> None:
+    `keys` has the keys in force by the names of the acts.
+    """
+
+    def __init__(self, look: ScreenLook, keys: Mapping[str, tuple[str, ...]]) -> None:
         self._look = look
+        self._keys = keys
 
     def lines(self, fleet: Fleet, tab: str, row: RowView) -> list[Text]:
         """Return the lines of a tab for a row. An error of fleet is returned as a line."""
@@ -55,16 +63,31 @@ class Tabs:
         if row.kind == "job":
             return self._job(fleet, row)
         if ident is None:
-            return [self._quiet(_NO_AGENT.get(row.kind, "no agent has worked on it yet: d starts one"))]
+            return [self._quiet(self._no_agent(row))]
         text = fleet.agents.mirror(ident) if row.agent else fleet.agents.output(ident)
         lines = _from_screen(text)
         for line in lines:  # fleet's own coordinator writes a log; the others draw a screen
             line.no_wrap = row.engine != OWN_LOOP
         return lines
 
+    def _no_agent(self, row: RowView) -> str:
+        """Return why nothing is shown for a row that never had an agent, and the key that changes it."""
+        if row.kind == "project":
+            return f"its coordinator, agents and tasks are below: {self._key('down')} goes there"
+        if row.kind == "coordinator":
+            return f"no coordinator: {self._key('coordinator')} starts it"
+        if row.group == "ready":
+            return f"{_NO_AGENT} yet: {self._key('dispatch')} starts one"
+        waits = row.group in {"waiting", "parked"}
+        return f"{_NO_AGENT} yet: the task tab says what it waits for" if waits else _NO_AGENT
+
+    def _key(self, act: str) -> str:
+        """Return the first key of an act, as the screen shows it."""
+        return first_key(self._keys, act)
+
     def _about(self, row: RowView) -> list[Text]:
         """Return the lines about a row that stands for an obstacle, or for something that was not released."""
-        words = {"kept": "s shows what a sweep would release, and why not.", "obstacle": ""}
+        words = {"kept": f"{self._key('sweep')} shows what a sweep would release, and why not.", "obstacle": ""}
         return [Text(row.text), Text(""), self._quiet(words.get(row.kind, ""))]
 
     def _job(self, fleet: Fleet, row: RowView) -> list[Text]:
@@ -82,7 +105,7 @@ class Tabs:
             head = f"to land on {landing.target}: {commits} of {landing.integration}"
             titles = [Text(f"  {escapes.line(title)}") for title in landing.titles]
             return (
-                [Text(head), *titles, Text(""), self._quiet("L lands them")]
+                [Text(head), *titles, Text(""), self._quiet(f"{self._key('land')} lands them")]
                 if landing.commits
                 else [self._quiet(f"nothing to land: {landing.target} has all of {landing.integration}")]
             )
@@ -101,11 +124,7 @@ class Tabs:
         lines = [Text(escapes.line(task.title), style="bold"), self._quiet(f"{row.project}/{row.slug}  {task.says}")]
         said = f"{row.slug} {task.says}"  # the line above says so already
         lines += [self._tinted(escapes.line(sentence), "yellow") for sentence in why.sentences if sentence != said]
-        if task.next_step is not None:
-            step = task.next_step
-            lines.append(
-                self._tinted(f"next: {escapes.line(step.says)}{f' — {step.command}' if step.command else ''}", "cyan")
-            )
+        lines += self._next(row, task)
         lines += self._fields(task)
         lines += self._part("Description", escapes.text(task.description).splitlines())
         lines += self._part(
@@ -114,6 +133,16 @@ class Tabs:
         return lines + self._part(
             "Artifacts", [f"{escapes.line(each.path)}  ({each.actor})" for each in task.artifacts]
         )
+
+    def _next(self, row: RowView, task: TaskDetails) -> list[Text]:
+        """Return the line with the next step of a task; while its agent needs the person, that is what it needs."""
+        if row.agent and row.group == "needs you":
+            return [self._tinted(f"next: {row.agent} needs you — {one_line(row.text)}", "yellow")]
+        step = task.next_step
+        if step is None:
+            return []
+        command = f" — {step.command}" if step.command else ""
+        return [self._tinted(f"next: {escapes.line(step.says)}{command}", "cyan")]
 
     def _fields(self, task: TaskDetails) -> list[Text]:
         """Return the fields of a task that have a value, one on each line."""
@@ -135,7 +164,7 @@ class Tabs:
             "repository": project.path,
             "coordinator": f"{seat.holder}{'' if seat.state == 'alive' else f' ({seat.state})'}, number {seat.epoch} in the seat"
             if seat.holder
-            else "none: a starts one",
+            else f"none: {self._key('coordinator')} starts one",
             "tasks": ", ".join(f"{number} {word}" for word, number in task_counts(project).items()),
             "dispatches": f"{project.dispatches.active} active, {project.dispatches.blocked_reclaim} blocked-reclaim",
             "cost": f"${project.used.dollars:.2f}, {project.used.tokens:,} tokens" if project.used.tokens else "",
@@ -200,12 +229,6 @@ class Tabs:
     def _part(self, title: str, lines: list[str]) -> list[Text]:
         """Return a section: an empty line, the title, and `lines` indented; [] when `lines` is empty."""
         return [Text(""), Text(title, style="bold"), *(Text(f"  {line}") for line in lines)] if lines else []
-
-
-_NO_AGENT = {
-    "project": "its coordinator, agents and tasks are below: j goes there",
-    "coordinator": "no coordinator: a starts it",
-}
 
 
 def _journal_fields(journal: Journal) -> dict[str, str]:

@@ -18,7 +18,7 @@ from fleet.surfaces.tui.acts.texts import Enclosed
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.dialogs.leaving import LEAVING, is_open, leave
 from fleet.surfaces.tui.dialogs.writing import Write
-from fleet.surfaces.tui.pages.review_lines import comments_as_text, review_lines
+from fleet.surfaces.tui.pages.review_lines import comments_as_text, first_line_of, review_lines, same_line
 from fleet.surfaces.tui.widgets.bars import Bar, key_line
 from fleet.surfaces.tui.widgets.line_view import LineView
 from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
@@ -116,7 +116,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         if is_open(self):
             self.query_one("#pagetop", Static).update(self._head(work))
             self._draw_keys()
-            self._draw(0)
+            self._draw()
 
     def show_running(self, text: str) -> None:
         """Show in a bar what is done in the background; hide the bar when the text is empty."""
@@ -170,10 +170,14 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             text.append(f"\n  … {more}: the task tab of the board shows all", style=self.look.style("dim"))
         return text
 
-    def _draw(self, cursor: int) -> None:
-        """Draw the diff, whole or only what is new since the last verdict, with the cursor on this line (from 0)."""
+    def _draw(self) -> None:
+        """Draw the diff, whole or only what is new since the last verdict. The cursor stays on the line that it is on.
+
+        At first it is on the first line that can be commented on.
+        """
         if self.work is None:
             return
+        here = self._here
         since = self.work.since
         text = since.diff if self._only_new and since is not None else self.work.diff
         self._files = parse_diff(text)
@@ -182,7 +186,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         )
         empty = [Text("it changes nothing", style=self.look.style("dim"))]
         self.view.show([line.text for line in self._lines] or empty, keep=True)
-        self.view.select(cursor)
+        self.view.select(same_line(self._lines, here))
         self._draw_files()
 
     def _draw_files(self) -> None:
@@ -220,7 +224,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._draw_keys()
         if self.work is not None:
             self.query_one("#pagetop", Static).update(self._head(self.work))
-            self._draw(self.view.cursor or 0)
+            self._draw()
 
     # keys -------------------------------------------------------------------------------------------------------------
     def on_key(self, event: events.Key) -> None:
@@ -264,23 +268,23 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         """Put the cursor on the first line of the file that is `by` files after the current one (before it, when negative)."""
         here = self._here
         wanted = ((here.file if here else 0) + by) % max(len(self._files), 1)
-        found = next((number for number, line in enumerate(self._lines) if line.file == wanted), 0)
-        self.view.scroll_to(y=found, animate=False, force=True)
-        self.view.select(found)
+        top = next((number for number, line in enumerate(self._lines) if line.file == wanted), 0)
+        self.view.scroll_to(y=top, animate=False, force=True)
+        self.view.select(first_line_of(self._lines, wanted))
         self._draw_files()
 
     def _split(self) -> None:
         """Show the diff side by side if it is in one column, else in one column."""
         self._is_split = not self._is_split
-        self._draw(min(self.view.cursor or 0, len(self._lines)))
+        self._draw()
 
     def _toggle_since(self) -> None:
         """Switch between the whole diff and what is new since the last verdict."""
         if self.work is not None and self.work.since is None:
             self._board.say("it was not reviewed before")
             return
-        self._only_new = not self._only_new
-        self._draw(0)
+        self._only_new, self._lines = not self._only_new, []
+        self._draw()
 
     # comments and verdicts ----------------------------------------------------------------------------------------------
     def _comment(self) -> None:
@@ -299,7 +303,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
                 self.comments[spot] = self._board.joined(text)
             else:
                 self.comments.pop(spot, None)
-            self._draw(self.view.cursor or 0)
+            self._draw()
 
         given = self.comments.get(spot, "")
         self._board.ask(Write(spot.title, given=given, hint="nothing removes it", optional=True, sends="keeps"), keep)
@@ -366,9 +370,9 @@ class ReviewPage(Screen[None], inherit_bindings=False):
     def _judged(self, view: VerdictView) -> None:
         """Show the recorded verdict, and close the page."""
         word = (
-            "accepted: the coordinator merges it, or M"
+            f"accepted: the coordinator merges it, or {self._board.key_of('merge')}"
             if view.verdict == ACCEPT
-            else "sent back: the coordinator has it fixed, or d"
+            else f"sent back: the coordinator has it fixed, or {self._board.key_of('dispatch')}"
         )
         self._board.say(f"{self._name} is {word}")
         leave(self)

@@ -69,7 +69,25 @@ def review_lines(
                 )
                 lines.append(ReviewLine(note, number, place, spot))
         lines.append(ReviewLine(Text(""), number))
-    return lines
+    return lines[:-1]
+
+
+def same_line(lines: list[ReviewLine], wanted: ReviewLine | None) -> int:
+    """Return the number (from 0) of the line that shows what `wanted` showed in another layout.
+
+    When no line shows it, return the next one; when `wanted` is None, the first line that can be commented on.
+    """
+    if wanted is None:
+        return first_line_of(lines, 0)
+    same = (number for number, line in enumerate(lines) if line[1:] == wanted[1:])
+    later = (number for number, line in enumerate(lines) if line[1:3] >= wanted[1:3])
+    return next(same, next(later, len(lines) - 1))
+
+
+def first_line_of(lines: list[ReviewLine], file: int) -> int:
+    """Return the number (from 0) of the first line of a file that can be commented on, else that of its first line."""
+    own = [number for number, line in enumerate(lines) if line.file == file]
+    return next((number for number in own if lines[number].spot is not None), own[0] if own else 0)
 
 
 def spot_of(file: FileDiff, place: int) -> Spot | None:

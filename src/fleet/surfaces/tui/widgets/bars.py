@@ -36,10 +36,10 @@ _MORE = "  …"
 _NO_PROJECT = "no projects yet: run `fleet up` in a repository"
 
 
-def top_line(snapshot: Snapshot | None, look: ScreenLook, clock: str, width: int) -> Text:
+def top_line(snapshot: Snapshot | None, look: ScreenLook, clock: str, width: int, *, new: str) -> Text:
     """Return the top bar: how many rows each group has, what today has cost, and the time of the snapshot.
 
-    Before the first snapshot (None) it says that fleet is reading.
+    Before the first snapshot (None) it says that fleet is reading. `new` is the key that adds a task.
     """
     line = Text()
     line.append(" fleet ", style=look.style("blue", bold=True))
@@ -56,7 +56,7 @@ def top_line(snapshot: Snapshot | None, look: ScreenLook, clock: str, width: int
                 break
             line.append(part, style=look.style(tone, bold=group in {"needs you", "failed"}))
     if not any(counts.values()):
-        hint = "nothing is going on: n adds a task" if snapshot.page.projects else _NO_PROJECT
+        hint = f"nothing is going on: {new} adds a task" if snapshot.page.projects else _NO_PROJECT
         line.append(f"  {hint}", style=look.style("dim"))
     line.append(" " * max(width - line.cell_len - len(right), 1))
     line.append(right, style=look.style("dim"))

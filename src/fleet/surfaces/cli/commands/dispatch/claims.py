@@ -6,7 +6,7 @@ The hidden commands print one JSON object on standard output, also when they fai
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -108,10 +108,25 @@ class ForPrograms(click.Command):
             given = super().make_context(info_name, list(words), parent, **{**extra, "resilient_parsing": True}).params
             message = error.format_message().rstrip(".").replace("\n", " ")
             usage = errors.BadUsage(what=message, command=f"fleet claims {self.name}")
-            kind = {"release": given.get("kind"), "inspect": None}.get(self.name or "", _INBOX)
             # click gives up at the first bad word: the id may come after it.
-            _print_failure(given.get("ident") or next(filter(is_dispatch_id, words), None), kind, usage)
+            ident = given.get("ident") or next(filter(is_dispatch_id, words), None)
+            _print_failure(ident, _kind_of(self.name, given.get("kind")), usage)
             raise click.exceptions.Exit(usage.code) from None
+
+    def invoke(self, ctx: click.Context) -> NoReturn:
+        """Run the command and end at once: nothing follows its document, not even the warning of a moved home."""
+        raise click.exceptions.Exit(super().invoke(ctx))
+
+
+def _kind_of(command: str | None, given: str | None) -> str | None:
+    """Return the kind of claim that a command's failure names; `given` is the word of its --kind, if that was read."""
+    return {"release": given, "inspect": None}.get(command or "", _INBOX)
+
+
+def print_refused_words(words: list[str], error: errors.FleetError) -> int:
+    """Print as JSON that the words of a hidden command cannot be used at all. Returns the exit code."""
+    _print_failure(next(filter(is_dispatch_id, words), None), _kind_of(words[1], None), error)
+    return error.code
 
 
 def _print_outcome(ident: str, kind: str | None, act: Callable[[Fleet], PromptOutcome]) -> int:
