@@ -43,6 +43,7 @@ check: ready
 	$(BIN)/python checks/decisions.py
 	$(BIN)/python checks/hot.py
 	$(BIN)/python checks/upcalls.py
+	$(BIN)/python checks/class_names.py
 	$(BIN)/python checks/api.py --check
 	$(BIN)/python checks/json_reference.py --check
 	$(BIN)/python checks/mutate.py --check

@@ -13,7 +13,7 @@ from benchmarks.processes import BARE, FLEET, PYTHON, environment, peak_of, proc
 from benchmarks.scene import AGENT, PROJECT, add_project, loose, make_home
 from benchmarks.table import Table, at_least, at_most, ms, percent, times
 from benchmarks.timing import taking_turns
-from fleet.model.settings.table import HOME_FILE
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT as OF_SCENE
 from fleet.testing.scene import Scene

@@ -22,7 +22,8 @@ from setting_values import PAGE as VALUES
 from setting_values import text_of_values
 
 from fleet import bundle_writing
-from fleet.model.settings.table import HOME_FILE, SETTINGS
+from fleet.model.settings.setting_names import HOME_FILE
+from fleet.model.settings.table import SETTINGS
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT as OF_SCENE
 from fleet.testing.scene import Scene

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fleet.model.settings.table import HOME_FILE, SETTINGS
+from fleet.model.settings.setting_names import HOME_FILE
+from fleet.model.settings.table import SETTINGS
 
 PAGE = Path("src/fleet/model/settings/other_settings.py")
 # A table with keys of its own.

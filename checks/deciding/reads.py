@@ -14,7 +14,7 @@ from deciding.known_types import UNKNOWN, Scope, Types
 ALWAYS = frozenset({"exec_state", "recl_state", "asked_for", "holder", "candidate"})
 # Those that are a state when their type is one of STATES, or unknown.
 BY_TYPE = frozenset({"state", "phase", "report", "status"})
-STATES = frozenset({"TaskStatus", "ShownStatus", "ExecState", "ReclState", "Report", "ClaimState", "ItemState", "JobState", "JobPhase", "HandoffState", "NoticeState"})  # fmt: skip
+STATES = frozenset({"TaskStatus", "ShownStatus", "ExecState", "ReclState", "ReportState", "ReportAge", "ClaimState", "ItemState", "JobState", "JobPhase", "HandoffState", "NoticeState"})  # fmt: skip
 # Functions and methods that ask something of a state that they are given.
 _ASKING = frozenset(dir(builtins)) | {
     *(

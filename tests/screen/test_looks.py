@@ -15,14 +15,14 @@ from fleet.model.text.times import MINUTE, iso
 from fleet.surfaces.tui.acts.comments import ON_LINES, Commenting
 from fleet.surfaces.tui.feeds.repeating import Repeating
 from fleet.surfaces.tui.feeds.tabs import Tabs
-from fleet.surfaces.tui.look import DARK, LIGHT, TERMINAL, Look, palette_for
+from fleet.surfaces.tui.look import DARK, LIGHT, TERMINAL, ScreenLook, palette_for
 from fleet.surfaces.tui.pages.timeline import TimelinePage
 from fleet.surfaces.tui.widgets.about import about_row
 from fleet.surfaces.tui.widgets.bars import key_line
 from fleet.surfaces.tui.widgets.row_list import RowList
 
 KEYS = keys_in_force({})
-LOOK = Look(DARK)
+LOOK = ScreenLook(DARK)
 
 
 @pytest.fixture

@@ -16,13 +16,13 @@ from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.jobs import records
 from fleet.verbs.jobs.items import merge_item, run_step
-from fleet.verbs.jobs.items.item_outcome import Outcome, failure
+from fleet.verbs.jobs.items.item_outcome import ItemOutcome, failure
 from fleet.verbs.jobs.progress import Progress
 
 SOURCE = "name: n\nmap:\n  input: [a, b]\n  steps:\n    - shell: 'true'\n"
 WORKFLOW = read(SOURCE, "n.yml")
 JOB = "0a0b0c0d"
-BAD = Outcome(passed=False, where="map step 1", reason="map step 1: exit status 1")
+BAD = ItemOutcome(passed=False, where="map step 1", reason="map step 1: exit status 1")
 
 
 def begun(scene: SimulatedScene) -> q.Job:

@@ -9,7 +9,7 @@ import os
 import pwd
 
 from fleet import errors
-from fleet.model import names
+from fleet.model import FLEET_DIRECT, FLEET_DISPATCH_ID, FLEET_PROJECT, FLEET_TASK, names
 from fleet.model.agents.actors import DOOR, FENCED, identify_actor
 from fleet.store import queries as q
 from fleet.store.registry import open_store
@@ -104,11 +104,11 @@ class Actor:
         if cls.opener is not None:
             found: Self = cls.opener.open(actor)
             return found
-        ident = os.environ.get("FLEET_DISPATCH_ID")
+        ident = os.environ.get(FLEET_DISPATCH_ID)
         # Look up the person's name only when needed: it reads system files, and an agent has a name of its own.
         person = "" if ident or actor is not None else person_name()
         name, dispatch = identify_actor(dispatch=ident, named=actor, person=person)
-        if home is None and os.environ.get(DOOR) and not os.environ.get("FLEET_DIRECT"):
+        if home is None and os.environ.get(DOOR) and not os.environ.get(FLEET_DIRECT):
             by_door: Self = _by_door(name, dispatch)
             return by_door
         funnel, path = Funnel(), os.path.abspath(home) if home else home_path()
@@ -132,7 +132,7 @@ class Actor:
         if (
             asks_daemon
             and opened.moved is None
-            and not os.environ.get("FLEET_DIRECT")
+            and not os.environ.get(FLEET_DIRECT)
             and os.path.exists(f"{where}/{paths.DAEMON_SOCKET}")
         ):
             opened.door = _door(where)
@@ -157,7 +157,7 @@ class Actor:
 
         That is the project whose repository or worktree contains the directory. Raise NoProject when there is none.
         """
-        name = surroundings.environ().get("FLEET_PROJECT") or None if named is None else named
+        name = surroundings.environ().get(FLEET_PROJECT) or None if named is None else named
         if name is not None:
             return names.project(name)
         path = directory_of_asker()
@@ -187,7 +187,7 @@ class Actor:
         """
         if self.speaker is None and worktree_at(directory_of_asker() or ""):
             raise errors.NotInThisWorktree
-        slug = surroundings.environ().get("FLEET_TASK")
+        slug = surroundings.environ().get(FLEET_TASK)
         if not slug:
             raise errors.NoTask(usage=usage)
         return names.slug(slug)

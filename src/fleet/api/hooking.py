@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from fleet.model import FLEET_DISPATCH_ID, FLEET_PROJECT
 from fleet.model.agents.allow import ALLOWED_VARIABLE
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.names import DispatchId
@@ -62,7 +63,7 @@ class Hooking:
     @classmethod
     def here(cls, funnel: Funnel) -> Self:
         """Open the home and the store for the agent that FLEET_DISPATCH_ID names."""
-        ident = DispatchId(os.environ["FLEET_DISPATCH_ID"], source="FLEET_DISPATCH_ID")
+        ident = DispatchId(os.environ[FLEET_DISPATCH_ID], source=FLEET_DISPATCH_ID)
         home = ready_home(home_path(), funnel, make=False)
         known = home_record.read(home)
         return cls(home, ident, open_store(home, funnel, wait=PATIENCE, had=known.database if known else ""), funnel)
@@ -87,7 +88,7 @@ class Hooking:
 
         Do nothing when the environment has no nonce (one-time proof) or no FLEET_PROJECT.
         """
-        nonce, project = self._variables.get(VARIABLE), self._variables.get("FLEET_PROJECT")
+        nonce, project = self._variables.get(VARIABLE), self._variables.get(FLEET_PROJECT)
         if nonce and project:
             prove(self.store, self.home, project=project, ident=self.ident, nonce=nonce, clock=self.clock, ids=self.ids)
 

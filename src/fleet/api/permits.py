@@ -7,6 +7,7 @@ started this one: an agent does not become a person by dropping a variable.
 from __future__ import annotations
 
 from fleet import errors
+from fleet.model import FLEET_RUNNER_OF
 from fleet.model.agents import roles
 from fleet.model.agents.actors import FENCED
 from fleet.store import queries as q
@@ -129,7 +130,7 @@ class Permits:
 
     def _job_of_runner(self) -> str | None:
         """Return `job ID` when a job's runner started this process; else None."""
-        job = surroundings.environ().get("FLEET_RUNNER_OF")
+        job = surroundings.environ().get(FLEET_RUNNER_OF)
         return f"job {job}" if job else None
 
 

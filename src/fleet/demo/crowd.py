@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model import FLEET_HOME
 from fleet.model.results.home import Demonstration
 from fleet.world.clock import Clock
 
@@ -74,7 +75,7 @@ def _start_worker(home: str, name: str) -> subprocess.Popen[str]:
     """Start one worker process, without the FLEET_ variables of the caller."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("FLEET_")}
     words = [sys.executable, "-m", "fleet.demo.crowd", name]
-    return subprocess.Popen(words, env=env | {"FLEET_HOME": home}, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(words, env=env | {FLEET_HOME: home}, stdout=subprocess.PIPE, text=True)
 
 
 def work(fleet: Fleet, clock: Clock) -> dict[str, int]:

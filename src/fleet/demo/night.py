@@ -20,6 +20,7 @@ from fleet.api.fleet import Fleet
 from fleet.demo.show import leftovers
 from fleet.model.branches import INTEGRATION
 from fleet.model.identity import Identity
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.testing.scene import make_repository
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.tasks.show import Filters
@@ -87,7 +88,7 @@ class Night:
         make_repository(self._repository)
         os.makedirs(self._home, mode=0o700, exist_ok=True)
         named = f'store = "{store}"\n' if store else ""
-        Path(self._home, "config.toml").write_text(named + CONFIG, encoding="utf-8")
+        Path(self._home, HOME_FILE).write_text(named + CONFIG, encoding="utf-8")
         verify = f"! test -e src/{RED}.py || test -e REPAIRED"
         Path(self._repository, "fleet.toml").write_text(f'{PROJECT_FILE}verify = "{verify}"\n', encoding="utf-8")
         self._show = show

@@ -28,7 +28,7 @@ from __future__ import annotations
 from fleet.fast import json, re, shlex
 from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.agents.dialect import FIELDS, MEANINGS, REMEDIES
-from fleet.model.text.documents.kinds import ANYTHING, FLAG, TEXT, Key, Kind, choice
+from fleet.model.text.documents.kinds import ANYTHING, FLAG, TEXT, Key, ValueKind, choice
 from fleet.model.text.documents.tables import ListOf, Table, TableOf
 from fleet.records import field, record
 
@@ -82,7 +82,7 @@ TABLE = Table(
             Key(ListOf(ANYTHING, expects="a list of words")),
         ),
         **dict.fromkeys(("matcher", "asking", "shell", "install", "trust_key"), Key(TEXT)),
-        **dict.fromkeys(("wait", "unit"), Key(Kind("a whole number", lambda value: type(value) is int))),
+        **dict.fromkeys(("wait", "unit"), Key(ValueKind("a whole number", lambda value: type(value) is int))),
         **dict.fromkeys(("env", "also"), Key(TableOf(ANYTHING))),
         "status": Key(FLAG),
         "events": Key(TableOf(choice(*MEANINGS))),

@@ -16,19 +16,19 @@ from fleet.engines.permissions import Permissions, Rules
 from fleet.engines.sandbox import Sandboxed
 from fleet.fast import contextlib, re
 from fleet.model import names
+from fleet.model.names import AUTONOMIES
 from fleet.model.text.documents.kinds import (
     ANYTHING,
-    AUTONOMIES,
     FLAG,
     SOME_WORDS,
     TEXT,
     WORDS,
     Key,
-    Kind,
+    ValueKind,
     choice,
     is_number,
 )
-from fleet.model.text.documents.nodes import Unreadable
+from fleet.model.text.documents.nodes import UnreadableDocument
 from fleet.model.text.documents.tables import ListOf, Table, TableOf
 from fleet.records import field, record
 from fleet.world.home import paths
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from re import Match
     from typing import Any
 
-    from fleet.model.text.documents.nodes import Fault, Node
+    from fleet.model.text.documents.nodes import DocumentFault, DocumentNode
 
 _BUILT_IN = f"{os.path.dirname(__file__)}/data"
 _ENDING = ".toml"
@@ -161,10 +161,10 @@ class Engine:
     remote: tuple[str, ...] = ()
 
 
-class _Pattern(Kind):
+class _Pattern(ValueKind):
     """The kind of a value that has to be a regular expression."""
 
-    def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
+    def faults(self, node: DocumentNode, name: str, advice: str = "") -> Iterator[DocumentFault]:
         """Yield a fault when the value is not a regular expression."""
         try:
             re.compile(node.value)
@@ -212,7 +212,7 @@ TABLE = Table(
         ),
         **dict.fromkeys(("interactive", "committer"), Key(FLAG)),
         **dict.fromkeys(("limit", "refused"), Key(_PATTERN)),
-        "proof_timeout": Key(Kind("a number of seconds", lambda value: is_number(value) and value > 0)),
+        "proof_timeout": Key(ValueKind("a number of seconds", lambda value: is_number(value) and value > 0)),
         "exit_signal": Key(choice("SIGTERM", "SIGINT", "SIGHUP")),
         "env": Key(TableOf(ANYTHING)),
         "autonomy": Key(Table("[autonomy]", {**dict.fromkeys(AUTONOMIES, Key(WORDS)), "root_sandbox": Key(ANYTHING)})),
@@ -328,7 +328,7 @@ def _parse(path: str, raw: bytes) -> Engine:
         root = parse(raw.decode())
     except UnicodeDecodeError as error:
         raise _broken_file(path, raw.count(b"\n", 0, error.start) + 1, "it is not UTF-8") from None
-    except Unreadable as error:
+    except UnreadableDocument as error:
         raise _broken_file(path, error.fault.line, error.fault.why, error.fault.advice) from None
     fault = next(TABLE.faults(root, "the file"), None)
     if fault is not None:

@@ -17,6 +17,8 @@ PROJECT_LENGTH = 40
 ACTOR_LENGTH = 100
 TAG_LENGTH = 40
 KEY_LENGTH = 100
+# How much an agent may do without asking, from the least freedom to the most.
+AUTONOMIES = ("ask", "edits", "allowlist", "full")
 
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _SLUG = _LOWER | frozenset("-_.")
@@ -52,6 +54,11 @@ def is_dispatch_id(given: str) -> bool:
 def session(dispatch: str) -> str:
     """Return the name of a dispatch's tmux session."""
     return f"{_SESSION}{dispatch}"
+
+
+def is_session(given: str) -> bool:
+    """Return whether a text is the name of a dispatch's tmux session."""
+    return given.startswith(_SESSION) and is_dispatch_id(given.removeprefix(_SESSION))
 
 
 def dispatch_of_session(name: str) -> str:

@@ -14,15 +14,46 @@ if TYPE_CHECKING:
     MergeState = Literal["contained", "missing", "acknowledged"]
     PullRequestState = Literal["open", "merged", "closed", "unknown"]
 
+    # Not in a column: who holds a seat, where an agent's state is known from, what a duty of the daemon does.
+    SeatState = Literal["none", "starting", "alive", "dead", "dead before it started", "unknown", "ended"]
+    # The last four: the last sign of life of a silent agent.
+    StateSource = Literal[
+        "store",
+        "process",
+        "daemon",
+        "report",
+        "hook",
+        "session file",
+        "screen",
+        "start",
+        "command",
+        "conversation",
+        "commit",
+    ]
+    DutyState = Literal["running", "waiting", "failing"]
+    # A question that is only on the agent's screen has no kind of its own.
+    ShownQuestionKind = Literal["permission", "question", "screen"]
+    InputSource = Literal["list", "file", "command", "glob"]
+    PromptResult = Literal[
+        "acquired",
+        "already_acquired",
+        "released",
+        "already_released",
+        "rewritten",
+        "already_rewritten",
+        "inspected",
+        "disowned",
+    ]
+
     # Not in a column: how screens and pages draw.
     Tone = Literal["", "red", "yellow", "green", "cyan", "blue", "magenta", "dim", "bold"]
-    Outcome = Literal["working", "done", "failed", "blocked"]
+    SpanOutcome = Literal["working", "done", "failed", "blocked"]
     RowKind = Literal["project", "coordinator", "task", "obstacle", "kept", "job"]
 
     DispatchKind = Literal["worker", "reviewer", "finisher", "fix", "rebase", "coord"]
     ExecState = Literal["pending", "in_flight", "done", "blocked", "failed"]
     ReclState = Literal["pending", "complete", "partial", "blocked"]
-    Report = Literal["done", "failed", "blocked"]
+    ReportState = Literal["done", "failed", "blocked"]
     AskedFor = Literal["report", "stop", "kill", "superseded", "handoff", "replaced"]
     Resumes = Literal["conversation", "again"]
 

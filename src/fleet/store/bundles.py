@@ -21,7 +21,7 @@ _LAST_PORT = 65_535
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Seen:
+class SeenResource:
     """What was observed about a bundle's claim before the transaction.
 
     `free`: no process creates or releases the resource. `look`: whether the resource is ours, absent, foreign or unknown.
@@ -71,7 +71,7 @@ def _describe_place(tx: Tx, claim: Claim) -> str:
     return f"home {home.path if home is not None else claim.home} on {where}"
 
 
-def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
+def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: SeenResource | None) -> Claim | None:
     """Give one claim of a bundle to the bundle's new owner.
 
     `wanted` is the claim that the new owner needs, `existing` the one that is recorded (None: none), `seen` what was
@@ -148,7 +148,7 @@ def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]
     return {"FLEET_PORT_BASE": str(block.base), "FLEET_PORT_COUNT": str(block.size)} if block else {}
 
 
-def _replace_claim(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
+def _replace_claim(tx: Tx, wanted: Claim, existing: Claim, seen: SeenResource) -> Claim:
     """Close the claim `existing`, whose resource is gone; record the claim `wanted` instead, and return it.
 
     Raise BundleHeld when the resource was not seen to be absent.

@@ -6,7 +6,7 @@ import os
 
 from fleet import errors
 from fleet.model.settings.other_settings import ELSEWHERE
-from fleet.model.settings.setting_names import Doubt
+from fleet.model.settings.setting_names import HOME_FILE, Doubt
 from fleet.model.settings.store_address import SQLITE, WAIT, store_setting
 from fleet.store.sqlite import MissingDatabase, OldDatabase, SqliteStore
 from fleet.world.home import paths
@@ -59,7 +59,7 @@ def _store_setting(home: str) -> tuple[str, float]:
 
     Parsing TOML takes one and a half interpreter starts. So config.toml is parsed only if its text leaves a doubt.
     """
-    path = f"{home}/config.toml"
+    path = f"{home}/{HOME_FILE}"
     known = _known_setting(path) if os.path.lexists(path) else (SQLITE, WAIT)
     if known is not None:
         return known

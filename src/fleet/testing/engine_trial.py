@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.remote import lifecycle
+from fleet.model import FLEET_HOME
 from fleet.model.branches import INTEGRATION, head_ref, task_ref
 from fleet.model.results.engines import Trial
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.testing.scene import make_repository
 from fleet.testing.stub_model import DIALECTS, StubModel
 from fleet.world.files.locks import FileLock
@@ -90,7 +92,7 @@ def _other_processes(home: str) -> list[int]:
 
     After the agents and the daemon have ended, these are tmux and the hooks that tmux started at an agent's death.
     """
-    mark = f"FLEET_HOME={home}".encode()
+    mark = f"{FLEET_HOME}={home}".encode()
     return [pid for pid in ps.parents() if pid != os.getpid() and mark in ps.environment(pid)]
 
 
@@ -168,7 +170,7 @@ class _Trial:
         for folder in (f"{self._home}/{paths.ENGINES}", self._person):
             os.makedirs(folder, mode=0o700)
         sandbox = f'agents.sandbox = "{self._sandbox}"\n' if self._sandbox else ""
-        Path(self._home, "config.toml").write_text(f'exit_grace = "2s"\n{sandbox}', encoding="utf-8")
+        Path(self._home, HOME_FILE).write_text(f'exit_grace = "2s"\n{sandbox}', encoding="utf-8")
         shutil.copyfile(self._engine.source, f"{self._home}/{paths.ENGINES}/{self._engine.name}.toml")
         make_repository(self._repository)
         for name, text in self._check.files.items():
@@ -182,7 +184,7 @@ class _Trial:
         words = [fleet_program(), "dispatch", TASK, "--project", PROJECT, "--engine", self._engine.name, *freedom]
         command = ["--", "sh", "-ec", _shell_script()] if self._check.dialect == "command" else []
         env = {name: os.environ[name] for name in (*_KEPT, self._engine.root_sandbox) if name in os.environ}
-        env |= _SEALED | {"HOME": self._person, "FLEET_HOME": self._home}
+        env |= _SEALED | {"HOME": self._person, FLEET_HOME: self._home}
         env |= {name: self._filled(value) for name, value in self._check.env.items()}
         words += ["--json", *command]
         lock = _lock_of_dispatch(self._root)

@@ -16,6 +16,8 @@ from urllib.parse import urlencode
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model import FLEET_HOME
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
@@ -52,7 +54,7 @@ class Scene:
         self.home = f"{self.root}/home"
         self.repository = f"{self.root}/repository"
         os.mkdir(self.home, mode=0o700)
-        Path(self.home, "config.toml").write_text(
+        Path(self.home, HOME_FILE).write_text(
             f'store = "{self._database.url if self._database else store}"\nexit_grace = "1s"\nreport_grace = "1s"\nspawn_cooldown = "0s"\n'
             f'daemon = "never"\ntrust = "{trust}"\n{settings}',
             encoding="utf-8",
@@ -119,7 +121,7 @@ class Scene:
     def _is_ours(self, pid: int) -> bool:
         """Return whether a process has this home in its environment."""
         try:
-            return f"FLEET_HOME={self.home}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            return f"{FLEET_HOME}={self.home}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
             return False
 

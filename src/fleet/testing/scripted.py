@@ -39,6 +39,7 @@ import sys
 import time
 from pathlib import Path
 
+from fleet.model import FLEET_KIND, FLEET_PREDECESSOR, FLEET_TASK
 from fleet.model.branches import INTEGRATION
 from fleet.testing.speaking import STEPS, HookCaller
 
@@ -49,8 +50,8 @@ _REPORTS = {"fail": ["fail", "--reason"], "block": ["block", "--reason"]}
 
 def script(text: str) -> list[str]:
     """Return the steps in a prompt that are meant for an agent of this kind (FLEET_KIND) and place (a successor or not)."""
-    kind = os.environ.get("FLEET_KIND", "worker")
-    part = "successor" if kind == "worker" and os.environ.get("FLEET_PREDECESSOR") else kind
+    kind = os.environ.get(FLEET_KIND, "worker")
+    part = "successor" if kind == "worker" and os.environ.get(FLEET_PREDECESSOR) else kind
     own = re.search(rf"^```script {part}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     block = own or (kind not in DEFAULTS and re.search(r"^```script\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     lines = (block[1] if block else DEFAULTS.get(kind, text)).splitlines()
@@ -96,12 +97,12 @@ def _do_commit(rest: str) -> None:
 
 def _do_accept(_rest: str) -> None:
     """Accept the work of the task, as its reviewer."""
-    _run("fleet", "review", os.environ["FLEET_TASK"], "--accept")
+    _run("fleet", "review", os.environ[FLEET_TASK], "--accept")
 
 
 def _do_send_back(rest: str) -> None:
     """Send the work of the task back with the comments `rest`, as its reviewer."""
-    _run("fleet", "review", os.environ["FLEET_TASK"], "--send-back", "--comments", rest)
+    _run("fleet", "review", os.environ[FLEET_TASK], "--send-back", "--comments", rest)
 
 
 def _do_verdict_once(rest: str) -> None:

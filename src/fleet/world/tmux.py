@@ -6,6 +6,7 @@ import os
 
 from fleet import errors
 from fleet.fast import re, signal
+from fleet.model import FLEET_HOME
 from fleet.model.text.times import SECOND
 from fleet.records import field, record
 from fleet.world.home import paths
@@ -334,7 +335,7 @@ class Tmux:
         path = self._files.publish(paths.TMUX_SETTINGS, (CONFIGURATION + hook).encode())
         env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
         words = self._cgroups.outside(["tmux", "-S", self.socket, "-f", path, "start-server"], must=True)
-        done = self._programs.run("tmux start-server", words, limit=LIMIT, env=env | {"FLEET_HOME": self.home}, cwd="/")
+        done = self._programs.run("tmux start-server", words, limit=LIMIT, env=env | {FLEET_HOME: self.home}, cwd="/")
         if not done.ok:
             raise errors.TmuxRefused(what="start its server", why=done.err.strip() or "no answer")
 

@@ -6,6 +6,19 @@ import os
 import sys
 
 from fleet.fast import made_once
+from fleet.model import (
+    FLEET_DISPATCH_ID,
+    FLEET_DOOR,
+    FLEET_HOME,
+    FLEET_ITEM,
+    FLEET_JOB,
+    FLEET_PROJECT,
+    FLEET_PROMPT_FILE,
+    FLEET_REPLACE_NONCE,
+    FLEET_RUNNER_OF,
+    FLEET_TASK,
+    FLEET_TOKEN,
+)
 from fleet.world.clock import Clock
 from fleet.world.home import home_record, paths
 from fleet.world.home.tmux_socket import socket_of
@@ -38,18 +51,17 @@ if TYPE_CHECKING:
 UNATTENDED = "FLEET_UNATTENDED"
 # The variables that identify an agent.
 _SPEAKING = frozenset(
-    f"FLEET_{name}"
-    for name in (
-        "DISPATCH_ID",
-        "TASK",
-        "PROJECT",
-        "TOKEN",
-        "DOOR",
-        "REPLACE_NONCE",
-        "PROMPT_FILE",
-        "RUNNER_OF",
-        "JOB",
-        "ITEM",
+    (
+        FLEET_DISPATCH_ID,
+        FLEET_TASK,
+        FLEET_PROJECT,
+        FLEET_TOKEN,
+        FLEET_DOOR,
+        FLEET_REPLACE_NONCE,
+        FLEET_PROMPT_FILE,
+        FLEET_RUNNER_OF,
+        FLEET_JOB,
+        FLEET_ITEM,
     )
 )
 
@@ -173,7 +185,7 @@ class World:
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
         env |= ({} if for_person else {UNATTENDED: "1"}) | (more or {})
         started = self.cgroups.outside([self.fleet_program, *words])
-        self.programs.leave(f"start fleet {words[0]}", started, env=env | {"FLEET_HOME": self.home}, cwd=self.home)
+        self.programs.leave(f"start fleet {words[0]}", started, env=env | {FLEET_HOME: self.home}, cwd=self.home)
 
     def daemon_gate(self) -> Gate:
         """Return the gate that this home's daemon holds while it lives. The gate's file names the exact process."""

@@ -18,7 +18,7 @@ from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.surfaces.daemon.serving import changes
-from fleet.surfaces.daemon.writer import Waiting, Writer
+from fleet.surfaces.daemon.writer import WaitingChange, Writer
 from fleet.testing.crash.scenarios import until
 from fleet.testing.postgres import ThrowawayPostgres
 from fleet.verbs.projects.register import register
@@ -107,7 +107,7 @@ def end_after_commit(store, server) -> None:
     store._commit = deaf
 
 
-def wish(writer: Writer, key: str, outcomes: dict, *, reads_first: bool = False) -> Waiting:
+def wish(writer: Writer, key: str, outcomes: dict, *, reads_first: bool = False) -> WaitingChange:
     """A request that registers a project."""
     change = register(name=f"p-{key}", path=f"/repositories/{key}")
 
@@ -116,7 +116,7 @@ def wish(writer: Writer, key: str, outcomes: dict, *, reads_first: bool = False)
             writer.read(q.all_projects)
         return writer.transact(change.why, change.work, Caller(actor="ann", at=1, key=f"{key}:step"), *change.request)
 
-    return Waiting(act, lambda done: outcomes.update({key: done.error or done.result}), key=key)
+    return WaitingChange(act, lambda done: outcomes.update({key: done.error or done.result}), key=key)
 
 
 @pytest.mark.req("IPC-2", "STORE-16")
@@ -251,7 +251,7 @@ def looking(monkeypatch):
     monkeypatch.setattr(changes, "PATIENCE", 0.01)
     home, logged = Home(), []
     said = lambda event, **_why: logged.append(event)  # noqa: E731
-    part = changes.Changes(home, send=print, tell=print, lost=print, log=said)
+    part = changes.ChangeFeed(home, send=print, tell=print, lost=print, log=said)
     yield part, home, logged
     home.answers.set()
     part.stop(time.monotonic() + 60)

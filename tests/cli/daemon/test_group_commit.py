@@ -10,7 +10,7 @@ from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.surfaces.daemon.household import Household
-from fleet.surfaces.daemon.writer import SharedStore, Waiting, Writer
+from fleet.surfaces.daemon.writer import SharedStore, WaitingChange, Writer
 from fleet.verbs.projects.register import register
 from fleet.world.files.locks import WriterLock
 from fleet.world.funnel import Funnel
@@ -38,10 +38,10 @@ def caller(number: int) -> Caller:
     return Caller(actor="ann", at=1_000 + number, key=f"key-{number}")
 
 
-def wish(writer: Writer, number: int, outcomes: dict, name: str = "") -> Waiting:
+def wish(writer: Writer, number: int, outcomes: dict, name: str = "") -> WaitingChange:
     """A request that registers a project."""
     change = register(name=name or f"p{number}", path=f"/repositories/{name or number}")
-    return Waiting(
+    return WaitingChange(
         lambda: writer.transact(change.why, change.work, caller(number), *change.request),
         lambda done: outcomes.update({number: done.error or done.result}),
     )
@@ -77,7 +77,9 @@ def test_a_request_that_is_refused_undoes_only_itself(writer, home):
         raise errors.Refused(what="half way")
 
     writer.submit(
-        Waiting(lambda: writer.transact("half", half_way, caller(9)), lambda done: outcomes.update({9: done.error}))
+        WaitingChange(
+            lambda: writer.transact("half", half_way, caller(9)), lambda done: outcomes.update({9: done.error})
+        )
     )
     writer.start()
     writer.stop()
@@ -100,7 +102,7 @@ def test_a_transaction_is_bounded_so_that_others_get_their_turn(home, writer):
 def test_nobody_is_answered_before_the_commit(writer, home, monkeypatch):
     seen: list[list[str]] = []
     change = register(name="a", path="/repositories/a")
-    waiting = Waiting(
+    waiting = WaitingChange(
         lambda: writer.transact(change.why, change.work, caller(1), *change.request),
         lambda _done: seen.append(projects(writer, home)),
     )
@@ -176,7 +178,7 @@ def test_threads_beside_the_writer_commit_through_it_and_read_by_themselves(writ
     assert len(projects(writer, home)) == 8
 
 
-def quick(writer: Writer, number: int, finished: list[tuple[int, bool]]) -> Waiting:
+def quick(writer: Writer, number: int, finished: list[tuple[int, bool]]) -> WaitingChange:
     """A request that notes, when it is answered, whether this thread did it."""
     here = threading.get_ident()
     waiting = wish(writer, number, {})
@@ -232,7 +234,7 @@ def test_a_disk_that_syncs_slowly_is_left_to_the_thread(writer, home, monkeypatc
 def test_quick_requests_that_come_while_the_thread_writes_are_done_with_its_own(writer, home):
     finished: list[tuple[int, bool]] = []
     begun, may_end = threading.Event(), threading.Event()
-    writer.submit(Waiting(lambda: (begun.set(), may_end.wait(60)), lambda _done: None))
+    writer.submit(WaitingChange(lambda: (begun.set(), may_end.wait(60)), lambda _done: None))
     writer.start()
     begun.wait(60)
     writer.add_quick(quick(writer, 1, finished))
@@ -281,7 +283,7 @@ def test_the_loop_is_woken_when_the_thread_leaves_quick_requests_to_it(writer):
     writer.wake_loop = woken.set
     writer._most = 1
     begun, may_end = threading.Event(), threading.Event()
-    writer.submit(Waiting(lambda: (begun.set(), may_end.wait(60)), lambda _done: None))
+    writer.submit(WaitingChange(lambda: (begun.set(), may_end.wait(60)), lambda _done: None))
     writer.start()
     begun.wait(60)
     writer.add_quick(wish(writer, 1, {}))
@@ -293,7 +295,9 @@ def test_the_loop_is_woken_when_the_thread_leaves_quick_requests_to_it(writer):
 def test_no_effect_happens_in_a_shared_transaction(writer):
     store = writer._opened()
     caught: list[BaseException | None] = []
-    waiting = Waiting(lambda: store._funnel.through("touch", lambda: None), lambda done: caught.append(done.error))
+    waiting = WaitingChange(
+        lambda: store._funnel.through("touch", lambda: None), lambda done: caught.append(done.error)
+    )
     writer.submit(waiting)
     writer.start()
     writer.stop()

@@ -11,7 +11,7 @@ from fleet.errors.refused import Refused
 from fleet.surfaces.daemon.serving import children
 from fleet.surfaces.daemon.serving.children import Children
 from fleet.surfaces.daemon.serving.connection import LONGEST_LINE, LONGEST_LINE_OF_AGENTS, PATIENCE
-from fleet.surfaces.daemon.serving.loop import Loop
+from fleet.surfaces.daemon.serving.loop import SocketLoop
 from fleet.testing.crash.scenarios import until
 from fleet.world.files.sockets import Listener
 from fleet.world.funnel import Funnel
@@ -220,7 +220,7 @@ class Doors:
     def __init__(self, folder) -> None:
         self.folder, self.now, self.logged, self.taken = folder, 0.0, [], []
         self.listeners = {Listener(str(folder / name), Funnel()): name == "agents" for name in ("persons", "agents")}
-        self.loop = Loop(self.listeners, greet=lambda client: client.put({"hello": 1}), take=self._take,
+        self.loop = SocketLoop(self.listeners, greet=lambda client: client.put({"hello": 1}), take=self._take,
                          gone=lambda _: None, work=list, log=lambda event, **_facts: self.logged.append(event))  # fmt: skip
         self.loop.open()
 

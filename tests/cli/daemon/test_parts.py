@@ -16,14 +16,14 @@ from fleet.api.remote.door import Door
 from fleet.errors import BadRequest
 from fleet.surfaces.daemon import run
 from fleet.surfaces.daemon.household import Household
-from fleet.surfaces.daemon.serving.changes import Changes, Subscriber
+from fleet.surfaces.daemon.serving.changes import ChangeFeed, Subscriber
 from fleet.surfaces.daemon.serving.children import Children
 from fleet.surfaces.daemon.serving.connection import BEHIND, Connection
-from fleet.surfaces.daemon.serving.loop import Loop
-from fleet.surfaces.daemon.serving.requests import Request, in_surroundings
+from fleet.surfaces.daemon.serving.loop import SocketLoop
+from fleet.surfaces.daemon.serving.requests import DaemonRequest, in_surroundings
 from fleet.surfaces.daemon.serving.server import Server
 from fleet.surfaces.daemon.serving.workers import Workers
-from fleet.surfaces.daemon.writer import Waiting, Writer
+from fleet.surfaces.daemon.writer import WaitingChange, Writer
 from fleet.world.files.sockets import Listener
 from fleet.world.funnel import Funnel
 from fleet.world.process import surroundings
@@ -75,7 +75,7 @@ def attended(program: str, connection: Connection) -> tuple[PlayedHousehold, dic
         answers.append(answer)
         answered.set()
 
-    Children(household, send).perform(Request(connection, {"id": 7, "method": "merge.run"}))
+    Children(household, send).perform(DaemonRequest(connection, {"id": 7, "method": "merge.run"}))
     assert answered.wait(PATIENCE)
     return household, answers[0]
 
@@ -121,7 +121,7 @@ def test_a_daemon_that_ends_lets_its_children_finish_but_for_jobs_which_their_cl
     server._answering = 0
     server._children = children
     server.loop = SimpleNamespace(stop_listening=list, close=lambda: children.interrupt(client))
-    children.perform(Request(client, {"id": 7, "method": method}))
+    children.perform(DaemonRequest(client, {"id": 7, "method": method}))
     assert begun.wait(PATIENCE)
     server.drain(monotonic() + PATIENCE)
     household.child.kill()
@@ -133,7 +133,7 @@ def test_a_daemon_that_ends_lets_its_children_finish_but_for_jobs_which_their_cl
 @pytest.mark.beneath_funnel("the descriptors of this process are used up")
 def test_without_a_descriptor_left_who_waits_is_refused_and_not_found_again(tmp_path, monkeypatch):
     listener, logged = Listener(str(tmp_path / "sock"), Funnel()), []
-    loop = Loop({listener: False}, greet=lambda _: None, take=lambda *_: None, gone=lambda _: None, work=list,
+    loop = SocketLoop({listener: False}, greet=lambda _: None, take=lambda *_: None, gone=lambda _: None, work=list,
                 log=lambda event, **_facts: logged.append(event))  # fmt: skip
     loop.open()
     accept = socket.socket.accept
@@ -176,12 +176,12 @@ def test_a_subscriber_far_behind_gets_no_more_than_it_reads_and_nobody_reads_on_
         pages.append(after)
         return [] if len(pages) > 50 else [type("Row", (), {"seq": after + 1})()]
 
-    module = sys.modules[Changes.__module__]
+    module = sys.modules[ChangeFeed.__module__]
     monkeypatch.setattr(module.q, "operations_after", page)
     monkeypatch.setattr(module.q, "first_operation", lambda _rows: type("Row", (), {"seq": 0})())
     monkeypatch.setattr(module, "operation_view", lambda _row: "x" * (BEHIND // 3))
     monkeypatch.setattr(module.wire, "plain", lambda given: given)
-    changes = Changes.__new__(Changes)
+    changes = ChangeFeed.__new__(ChangeFeed)
     changes._send = lambda connection, line: connection.put(line)
     subscriber = Subscriber(client, 1, 0)
     changes._serve(None, subscriber)
@@ -216,7 +216,7 @@ def test_an_answer_that_is_no_json_is_told_and_kills_no_thread(client, result, w
 
 @pytest.mark.req("IPC-4")
 def test_an_error_whose_facts_cannot_be_written_is_told_all_the_same(client):
-    request = Request(client, {"id": 3, "method": "x"})
+    request = DaemonRequest(client, {"id": 3, "method": "x"})
     told = request.failed(BadRequest(why="", value=nested(100_000)))
     assert (told["id"], told["error"]["code"]) == (3, 1)
     assert "BadRequest" in told["error"]["message"]
@@ -224,7 +224,7 @@ def test_an_error_whose_facts_cannot_be_written_is_told_all_the_same(client):
 
 @pytest.mark.req("IPC-4")
 def test_a_request_whose_surroundings_cannot_be_entered_is_answered(client):
-    request = Request(client, {"id": 3, "method": "command", "args": {"columns": "abc"}})
+    request = DaemonRequest(client, {"id": 3, "method": "command", "args": {"columns": "abc"}})
     told = in_surroundings(request, dict)
     assert (told["id"], told["error"]["name"]) == (3, "BadRequest")
     assert surroundings.asker() is None
@@ -248,10 +248,10 @@ def test_a_request_that_cannot_be_answered_keeps_nobody_waiting():
     writer = Writer(lambda: None)
     writer.log = lambda event, **_facts: logged.append(event)
 
-    def fail(_done: Waiting) -> None:
+    def fail(_done: WaitingChange) -> None:
         raise LookupError
 
-    writer._finish([Waiting(list, fail), Waiting(list, lambda _done: finished.append("the second"))])
+    writer._finish([WaitingChange(list, fail), WaitingChange(list, lambda _done: finished.append("the second"))])
     assert (logged, finished) == (["cannot answer"], ["the second"])
 
 
@@ -323,7 +323,7 @@ def test_a_subscriber_is_answered_before_anything_is_pushed(client):
     server._workers = SimpleNamespace(submit=lambda act: act())
     server._send = lambda _connection, answer: order.append(answer)
     server.changes = SimpleNamespace(subscribe=lambda _connection, *of: order.append(of))
-    server._subscribe(Request(client, {"id": 5, "method": "subscribe", "args": {"after": 3}}))
+    server._subscribe(DaemonRequest(client, {"id": 5, "method": "subscribe", "args": {"after": 3}}))
     answer, subscribed = order
     assert answer == {"id": 5, "result": {"newest": 7, "after": 3, "snapshot": None}}
     assert subscribed == (5, 3)
@@ -331,7 +331,7 @@ def test_a_subscriber_is_answered_before_anything_is_pushed(client):
 
 @pytest.mark.req("LOG-1")
 def test_nobody_subscribes_for_a_client_that_is_gone(client):
-    changes = Changes(None, send=print, tell=print, lost=print, log=print)
+    changes = ChangeFeed(None, send=print, tell=print, lost=print, log=print)
     changes.subscribe(client, 1, 0)
     assert len(changes) == 1
     client.is_open = False
@@ -342,7 +342,7 @@ def test_nobody_subscribes_for_a_client_that_is_gone(client):
 def test_a_hang_up_only_wakes_the_loop_which_reads_the_settings_again(monkeypatch):
     """The handler may interrupt a thread that holds the lock of the log."""
     logged, noticed = [], []
-    loop = Loop({}, greet=print, take=print, gone=print, work=list, log=print)
+    loop = SocketLoop({}, greet=print, take=print, gone=print, work=list, log=print)
     loop.open()
     daemon = run.Daemon.__new__(run.Daemon)
     daemon._log = lambda event, **_facts: logged.append(event)
@@ -376,13 +376,13 @@ class Endless:
 def test_a_daemon_whose_parts_do_not_end_has_ended_before_its_client_gives_up(monkeypatch):
     endless = Endless()
     for module in (run, sys.modules[Server.__module__], sys.modules[Workers.__module__],
-                   sys.modules[Changes.__module__], sys.modules[Household.__module__]):  # fmt: skip
+                   sys.modules[ChangeFeed.__module__], sys.modules[Household.__module__]):  # fmt: skip
         monkeypatch.setattr(module, "monotonic", lambda: endless.now)
     workers = Workers(log=print)
     workers._threads = [endless] * 16
     household = Household("/", None, Funnel())
     household.writer._thread = endless
-    changes = Changes(household, send=print, tell=print, lost=print, log=print)
+    changes = ChangeFeed(household, send=print, tell=print, lost=print, log=print)
     changes._thread = endless
     server = Server.__new__(Server)
     server.loop = SimpleNamespace(stop_listening=list, close=list, run_once=endless.join)

@@ -25,7 +25,7 @@ from fleet.errors import BadRequest, NoSuchTask
 from fleet.model import VERSION, states
 from fleet.model.agents.roles import ACTS
 from fleet.surfaces.cli.hot import by_daemon
-from fleet.surfaces.daemon.serving.loop import Loop
+from fleet.surfaces.daemon.serving.loop import SocketLoop
 from fleet.world.files.sockets import Listener
 from fleet.world.funnel import Funnel
 
@@ -235,7 +235,9 @@ def test_the_sockets_are_private_and_another_user_is_not_answered(fleet, served)
 def test_a_connection_of_another_user_is_closed_before_it_is_greeted(tmp_path, monkeypatch):
     greeted = []
     listener = Listener(str(tmp_path / "daemon.sock"), Funnel())
-    loop = Loop({listener: False}, greet=greeted.append, take=print, gone=print, work=list, log=lambda *_, **__: None)
+    loop = SocketLoop(
+        {listener: False}, greet=greeted.append, take=print, gone=print, work=list, log=lambda *_, **__: None
+    )
     loop.open()
     for uid in (os.geteuid() + 1, os.geteuid()):
         monkeypatch.setattr("fleet.surfaces.daemon.serving.loop.peer_of", lambda _sock, uid=uid: (uid, 1))

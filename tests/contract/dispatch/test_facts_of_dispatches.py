@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from fleet.model.dispatch.remedies import Condition, Place, Remains, Report, Seen, report_age
+from fleet.model.dispatch.remedies import Condition, Place, Remains, ReportAge, Seen, report_age
 from fleet.model.states import assert_never
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.verbs.dispatch import facts
@@ -53,7 +53,7 @@ def test_the_grace_after_a_report_is_over_at_its_end_or_when_the_turn_of_the_rep
         assert facts._report_condition(context, None, row, NOW) == expected
         assert report_age(report=report, age=age, grace=GRACE, at_rest=at_rest) == expected
         found.add(expected)
-    assert found <= set(get_args(Report))
+    assert found <= set(get_args(ReportAge))
 
 
 def test_a_place_in_the_seat_follows_from_the_seat_the_nonce_and_the_deadline(context, monkeypatch):

@@ -10,24 +10,25 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from sqlcompiler.schema import literals
 
+from fleet.model import states
 from fleet.model.dispatch import remedies
 from fleet.model.dispatch.remedies import (
     MAY_APPLY,
     STANDING,
     Act,
-    AskedFor,
+    AgentKind,
     Asker,
     Cause,
     Condition,
     Dismiss,
     KillRest,
-    Kind,
     Leave,
     Place,
     Press,
     Remains,
-    Report,
+    ReportAge,
     Seen,
     Settle,
     Withdraw,
@@ -37,13 +38,14 @@ from fleet.model.dispatch.remedies import (
 
 pytestmark = pytest.mark.slow("walks the whole space of inputs")
 
+ASKED_FOR = literals(Path(states.__file__))["AskedFor"]
 FACTS = {
     "condition": get_args(Condition),
-    "kind": get_args(Kind),
+    "kind": get_args(AgentKind),
     "own": (True, False),
     "remains": get_args(Remains),
-    "report": get_args(Report),
-    "asked_for": (None, *get_args(AskedFor)),
+    "report": get_args(ReportAge),
+    "asked_for": (None, *ASKED_FOR),
     "exit_grace_over": (True, False),
     "task_taken": (True, False),
     "place": get_args(Place),
@@ -75,7 +77,7 @@ def test_every_input_has_one_remedy_and_every_remedy_and_cause_is_reachable(deci
     causes = {remedy.cause for _, remedy in decided if isinstance(remedy, Leave)}
     assert causes | {"not_permitted"} == set(get_args(Cause))
     pressed = {(remedy.asked_for, remedy.stage) for _, remedy in decided if isinstance(remedy, Press)}
-    assert {asked for asked, _ in pressed} == set(get_args(AskedFor))
+    assert {asked for asked, _ in pressed} == set(ASKED_FOR)
     assert {stage for _, stage in pressed} == {"ask", "wait", "kill"}
 
 

@@ -156,7 +156,7 @@ def test_claims(table):
     def adopted(look):
         wanted = Claim(id="d", kind="worktree", name="n", host="h", project="p", slug="a")
         existing = read()
-        table.tx(lambda tx: bundles.adopt(tx, wanted, existing, bundles.Seen(free=True, look=look)))
+        table.tx(lambda tx: bundles.adopt(tx, wanted, existing, bundles.SeenResource(free=True, look=look)))
 
     drivers = {
         "made": lambda: table.tx(lambda tx: launch._record_made_claims(tx, SimpleNamespace(**P, id=ID))),

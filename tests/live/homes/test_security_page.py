@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from staging.stage import FLEET
 
+from fleet.model import names
 from fleet.model.agents import roles
 from fleet.model.agents.reads import READS
 from fleet.model.settings.table import SETTINGS
@@ -63,7 +64,7 @@ def test_each_sentence_that_can_be_tried_has_a_test(sentence):
 def test_the_page_names_the_guarded_settings_and_the_autonomies():
     trust = PAGE.partition("Not a repository's settings")[2].partition("counts once")[0]
     assert set(re.findall(r"`([a-z._]+)`", trust)) - {"fleet.toml"} == {each.name for each in SETTINGS if each.guard}
-    assert all(f"| `{each}` |" in PAGE for each in roles.AUTONOMY)
+    assert all(f"| `{each}` |" in PAGE for each in names.AUTONOMIES)
     assert "a hole" in PAGE
 
 

@@ -183,7 +183,7 @@ def test_a_session_whose_leaders_pid_is_anothers_by_now_was_gone_before(scene, m
     with scene.fleet() as fleet:
         me = fleet.world.processes.me()
         common = {"parent": 1, "session": me.pid, "terminal": True, "start": me.start}
-        entries = [ps.Entry(pid=me.pid, **common), ps.Entry(pid=me.pid + 1, **common)]
+        entries = [ps.ProcessEntry(pid=me.pid, **common), ps.ProcessEntry(pid=me.pid + 1, **common)]
         monkeypatch.setattr(ps, "everyone", lambda: entries)
         census = Census(host=me.host, boot=me.boot, home=b"")
         assert census.in_session(me) == {me.pid, me.pid + 1}

@@ -13,7 +13,7 @@ from screen.driving import sit_down
 from fleet.api.tasks.reviews import Reviews
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.dialogs.leaving import leave
-from fleet.surfaces.tui.dialogs.picking import Choice, Pick
+from fleet.surfaces.tui.dialogs.picking import Pick, PickedChoice
 from fleet.surfaces.tui.dialogs.writing import Write
 from fleet.surfaces.tui.pages.graph import GraphPage
 from fleet.surfaces.tui.pages.help import HelpPage
@@ -30,7 +30,7 @@ SCREENS = {
     "review": lambda app: ReviewPage(app.board, "p", "door"),
     "ask": lambda _app: Ask("End it?", [Way("y", "end")], lines=["a line"]),
     "write": lambda _app: Write("New task"),
-    "pick": lambda app: Pick("What?", [Choice("graph", "graph")], app.look),
+    "pick": lambda app: Pick("What?", [PickedChoice("graph", "graph")], app.look),
 }
 BROKEN = """
 from fleet.surfaces.tui import start

@@ -4,7 +4,7 @@ import pytest
 from screen.driving import sit_down
 
 from fleet.model.results.views import RowView
-from fleet.surfaces.tui.look import DARK, Look
+from fleet.surfaces.tui.look import DARK, ScreenLook
 from fleet.surfaces.tui.widgets.row_list import RowList
 
 
@@ -111,7 +111,7 @@ def test_what_needs_the_person_more_urgently_and_was_not_seen_yet_comes_before_t
     monkeypatch.setattr(RowList, "extend", lambda *_: None)
     for name in ("refresh", "refresh_line", "post_message", "_reveal"):
         monkeypatch.setattr(RowList, name, lambda *_: None)
-    rows = RowList(Look(DARK))
+    rows = RowList(ScreenLook(DARK))
     failed = [row(f"failed-{number}", "failed", 2) for number in range(3)]
     asks = row("asks", "needs you", 0, "q1")
     rows.show(failed, 0)

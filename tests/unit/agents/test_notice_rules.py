@@ -9,7 +9,7 @@ from fleet.model import tables
 from fleet.model.agents.notices import escape_sequences, kinds, messages, quiet_hours, steps
 from fleet.model.agents.notices.messages import Recent
 from fleet.model.settings.document import read
-from fleet.model.settings.table import HOME_FILE
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.store.queries import Notice
 

@@ -14,9 +14,10 @@ from fleet.api.actor import Part
 from fleet.api.fleet import PARTS, Fleet, part_class
 from fleet.api.permits import Speaker
 from fleet.errors.refused import NotAllowed
+from fleet.model import names
 from fleet.model.agents import roles
 from fleet.surfaces.daemon.serving.connection import Connection
-from fleet.surfaces.daemon.serving.requests import Request
+from fleet.surfaces.daemon.serving.requests import DaemonRequest
 from fleet.world.process import surroundings
 from fleet.world.process.surroundings import marks_above
 
@@ -121,9 +122,9 @@ def test_who_has_which_role():
 
 
 def test_which_freedom_is_freer():
-    freer = {(wanted, own) for wanted in roles.AUTONOMY for own in roles.AUTONOMY if roles.is_freer(wanted, own)}
-    assert freer == {(a, b) for n, a in enumerate(roles.AUTONOMY) for b in roles.AUTONOMY[:n]}
-    assert [each for each in roles.AUTONOMY if not roles.is_freer(each, None)] == ["ask"]
+    freer = {(wanted, own) for wanted in names.AUTONOMIES for own in names.AUTONOMIES if roles.is_freer(wanted, own)}
+    assert freer == {(a, b) for n, a in enumerate(names.AUTONOMIES) for b in names.AUTONOMIES[:n]}
+    assert [each for each in names.AUTONOMIES if not roles.is_freer(each, None)] == ["ask"]
 
 
 LOOK = "import sys; from fleet.world.process.surroundings import marks_above; print(marks_above(sys.argv[1]))"
@@ -160,7 +161,7 @@ def test_the_marks_of_a_client_are_read_once_for_its_connection_and_count_for_no
         with ours, theirs:
             connection = Connection(ours, pid=4711, is_for_agents=False)
             for number in (1, 2):
-                surroundings.enter(Request(connection, {"id": number, "method": "tasks.log"}).surroundings)
+                surroundings.enter(DaemonRequest(connection, {"id": number, "method": "tasks.log"}).surroundings)
                 seen.append(marks_above("/home"))
     surroundings.leave()
     assert seen == [[], [], ["0a1b2c3d"], ["0a1b2c3d"]]

@@ -71,7 +71,7 @@ def test_on_a_terminal_one_line_moves_and_is_cleared_in_the_end(monkeypatch):
 def test_nothing_is_written_when_the_output_is_json(monkeypatch):
     stream = Terminal()
     monkeypatch.setattr("sys.stderr", stream)
-    monkeypatch.setattr(waiting, "Notice", None)
+    monkeypatch.setattr(waiting, "WaitNotice", None)
     merge = click.Command("merge", params=[click.Option(["--json"], is_flag=True)])
     with merge.make_context("merge", ["--json"]), waiting.waiting("merging parser"):
         pass

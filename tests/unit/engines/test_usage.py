@@ -7,7 +7,7 @@ import pytest
 
 from fleet.engines.kept import tokens
 from fleet.engines.kept.prices import BUILT_IN, prices
-from fleet.engines.kept.tokens import Position, Spent, Tokens, read_new
+from fleet.engines.kept.tokens import Position, SpentTokens, Tokens, read_new
 from fleet.engines.kept.usage import files_of
 from fleet.engines.reader import all_engines
 from fleet.errors.given import BadSetting
@@ -34,7 +34,11 @@ def test_lines_of_one_answer_count_once_with_the_last_numbers(tmp_path):
     path.write_text('{"type": "user"}\nno json\n' + claude("a", 1) + claude("a", 7, read=5) + claude("b", 2))
     spent, after = read_new(usage_of("claude"), str(path), Position())
     model = "claude-sonnet-4-5-20250929"
-    assert spent == [Spent(model, Tokens(10, 1)), Spent(model, Tokens(0, 6, 5)), Spent(model, Tokens(10, 2))]
+    assert spent == [
+        SpentTokens(model, Tokens(10, 1)),
+        SpentTokens(model, Tokens(0, 6, 5)),
+        SpentTokens(model, Tokens(10, 2)),
+    ]
     assert read_new(usage_of("claude"), str(path), after) == ([], after)
 
 
@@ -70,7 +74,7 @@ def test_totals_that_grow_count_by_what_they_grew_and_the_cache_is_no_new_input(
     none = json.dumps({"type": "event_msg", "payload": {"info": None}}) + "\n"
     path.write_text(context + none + codex(100, 40, 5) + codex(100, 40, 5) + codex(300, 200, 9))
     spent, _after = read_new(usage_of("codex"), str(path), Position())
-    assert spent == [Spent("gpt-6-sol", Tokens(60, 5, 40)), Spent("gpt-6-sol", Tokens(40, 4, 160))]
+    assert spent == [SpentTokens("gpt-6-sol", Tokens(60, 5, 40)), SpentTokens("gpt-6-sol", Tokens(40, 4, 160))]
 
 
 def test_a_file_that_was_replaced_by_a_shorter_one_is_not_counted_again(tmp_path):

@@ -18,7 +18,7 @@ class Pane:
     status: int | None
 class LivingAgent:
     state: str
-    report: Report | None
+    report: ReportState | None
 def claims_of(rows) -> list[Claim]: ...
 def agent_of(rows) -> LivingAgent | None: ...
 """

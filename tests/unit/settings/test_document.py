@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from fleet.errors.given import BadSetting
 from fleet.model.settings.document import read
-from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, SETTINGS, merged
+from fleet.model.settings.setting_names import HOME_FILE
+from fleet.model.settings.table import PROJECT_FILE, SETTINGS, merged
 
 EXAMPLES = {
     str: [

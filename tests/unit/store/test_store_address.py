@@ -7,9 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fleet.errors.given import BadSetting
-from fleet.model.settings.setting_names import Doubt, setting_places
+from fleet.model.settings.setting_names import HOME_FILE, Doubt, setting_places
 from fleet.model.settings.store_address import SQLITE, WAIT
-from fleet.model.settings.table import HOME_FILE, SETTINGS
+from fleet.model.settings.table import SETTINGS
 from fleet.store import registry
 from fleet.world.home.settings import settings_of
 

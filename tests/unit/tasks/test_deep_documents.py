@@ -26,7 +26,7 @@ YAML = {
 @pytest.mark.req("JOB-1")
 @pytest.mark.parametrize("text", YAML.values(), ids=list(YAML))
 def test_deep_yaml_is_refused_with_its_line(text):
-    with pytest.raises(yaml_tree.Unreadable, match="nested more than 100 levels deep") as caught:
+    with pytest.raises(yaml_tree.UnreadableDocument, match="nested more than 100 levels deep") as caught:
         yaml_tree.parse(text)
     assert caught.value.fault.line >= (1 if text.startswith("a0") else 2)
 

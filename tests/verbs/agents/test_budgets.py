@@ -20,7 +20,7 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import hook
 from fleet.verbs.agents.cost import allow_more
 from fleet.verbs.agents.cost.budget_at_stop import why_over_budget
-from fleet.verbs.agents.cost.count_tokens import Work, count_project, count_step, look_for
+from fleet.verbs.agents.cost.count_tokens import CountingWork, count_project, count_step, look_for
 from fleet.verbs.agents.hook import HookEvent, Reply
 from fleet.verbs.agents.hook_answer import wait_for_messages
 from fleet.verbs.dispatch.plan import Wanted
@@ -250,7 +250,7 @@ def test_an_agent_step_of_a_job_counts_for_its_project():
     with made("") as scene:
         Path(scene.root, "talk.jsonl").write_text(json.dumps({"id": "1", "model": "m", "in": DOLLAR, "out": 0}) + "\n")
         engine = read_engine(scene.home, "one")
-        step = Work("0b0b0b0b", PROJECT, None)
+        step = CountingWork("0b0b0b0b", PROJECT, None)
         count_step(scene.fleet.context, engine, step, "talk", cwd=scene.repository, since=0)
         assert scene.fleet.views.status().projects[0].used.dollars == 1.0
 

@@ -4,7 +4,7 @@ import pytest
 
 from fleet.api.views.diffs import parse_diff
 from fleet.surfaces.tui.feeds.tabs import diff_lines
-from fleet.surfaces.tui.look import DARK, Look
+from fleet.surfaces.tui.look import DARK, ScreenLook
 from fleet.surfaces.tui.pages.review_lines import comments_as_text, spot_of
 from fleet.testing.simulated.scene import PROJECT
 
@@ -40,7 +40,7 @@ def test_every_file_of_a_review_has_its_own_name_and_comments_name_it(scene):
     files = parse_diff(diff)
     assert sorted(file.path for file in files) == sorted(ODD)
     assert "日本語.txt" in scene.fleet.dispatches.diff(**TASK, stat=True)
-    drawn = parse_diff("\n".join(line.plain for line in diff_lines(diff, Look(DARK))))
+    drawn = parse_diff("\n".join(line.plain for line in diff_lines(diff, ScreenLook(DARK))))
     assert [file.path for file in drawn] == [file.path for file in files], (
         "a comment in the diff tab is about the same file"
     )

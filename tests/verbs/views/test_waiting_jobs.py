@@ -91,7 +91,7 @@ def test_a_job_is_shown_in_sentences(scene, capsys):
 @pytest.mark.req("JOB-6")
 def test_the_screen_of_a_job_says_what_it_waits_for_once(capsys):
     event = JobProgress(job=JOB, **COUNTS, rate=0.0, eta=None, waits="claude is held back until noon")
-    lines = progress.Lines()
+    lines = progress.ProgressLines()
     for each in (event, event, event.replaced(waits=None), event):
         lines(each)
     said = f"job {JOB} waits: claude is held back until noon\n"

@@ -11,7 +11,7 @@ from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.agents.dialects import dialect_of
 from fleet.api.hooking import Hooking
-from fleet.model import names
+from fleet.model import FLEET_PROJECT, names
 from fleet.model.agents.allow import ALLOWED_VARIABLE
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.store import queries as q
@@ -73,7 +73,7 @@ class Hooks(Part):
         row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) if ident else None
         if ident is None or row is None or row.engine is None or engine not in {"", row.engine}:
             raise errors.BadInput(what=f"only an agent on {engine or 'its engine'} calls its hooks")
-        variables = {VARIABLE: nonce, "FLEET_PROJECT": row.project, ALLOWED_VARIABLE: rules}
+        variables = {VARIABLE: nonce, FLEET_PROJECT: row.project, ALLOWED_VARIABLE: rules}
         by = self._by
         hooking = Hooking(by.home, ident, by.store, by.funnel, variables=variables, by=by.committer)
         return dialect_of(by.home, names.engine(row.engine)), hooking

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.actor import Actor, Part
 from fleet.api.remote import lifecycle
-from fleet.model import names
+from fleet.model import FLEET_DISPATCH_ID, FLEET_RUNNER_OF, names
 from fleet.model.results.home import NewDatabase
 from fleet.model.text import texts
 from fleet.store.registry import open_store
@@ -103,7 +103,7 @@ def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
     Raise Refused for an agent, and when the home has its database.
     """
     why = texts.text("reason", reason)
-    if os.environ.get("FLEET_DISPATCH_ID") or os.environ.get("FLEET_RUNNER_OF") or marks_above(home_path()):
+    if os.environ.get(FLEET_DISPATCH_ID) or os.environ.get(FLEET_RUNNER_OF) or marks_above(home_path()):
         raise errors.Refused(what="only a person begins with a new database, and this is an agent")
     funnel = Funnel()
     where = ready_home(home_path(), funnel)

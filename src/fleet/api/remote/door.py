@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.remote.wire import raised
-from fleet.model import VERSION
+from fleet.model import FLEET_DIRECT, FLEET_DOOR, VERSION
 from fleet.world.files.sockets import address_of
 from fleet.world.home import paths
 
@@ -27,7 +27,7 @@ ANSWER = 60.0
 # Seconds within which a daemon greets that client, also on a machine that has much to do.
 SILENCE = 20.0
 # The variable that tells a process not to use the daemon: set in the daemon, in its children, and by people who want it.
-DIRECT = "FLEET_DIRECT"
+DIRECT = FLEET_DIRECT
 PROTOCOL = 1
 # The longest request, in bytes, and the same at the agents' socket. The longest that fleet's commands send there is a task's
 # description or the document of a handoff.
@@ -64,7 +64,7 @@ class Door:
         None when no daemon of this version greets within `patience` seconds (5 when that is None), or FLEET_DIRECT is
         set.
         """
-        path = os.environ.get("FLEET_DOOR") or f"{home}/{paths.DAEMON_SOCKET}"
+        path = os.environ.get(FLEET_DOOR) or f"{home}/{paths.DAEMON_SOCKET}"
         if os.environ.get(DIRECT) or not os.path.exists(path):
             return None
         door = cls(path)

@@ -15,6 +15,7 @@ from fleet import errors
 from fleet.api.remote import wire
 from fleet.api.remote.acts import CALLBACKS, GONE_ON_WITH, WAYS, is_forwarded
 from fleet.api.remote.door import ANSWER, Door, DoorClosed
+from fleet.model import FLEET_TOKEN
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _ENDING = 30.0
 _LOOK_AGAIN = 0.25
 # How many operations an error names.
 _MOST_LISTED = 5
-_SECRET = "FLEET_TOKEN"  # noqa: S105 - the name of a variable
+_SECRET = FLEET_TOKEN
 
 
 class RemotePart:

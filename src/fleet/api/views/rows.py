@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from fleet.model.states import Tone
     from fleet.store.queries import KeptThing, ShownTask
 
-    Place = tuple[str, str | None]
+    RowPlace = tuple[str, str | None]
 
-    class Look(TypedDict):
+    class RowLook(TypedDict):
         """How a row of the board looks: its group, state, glyph and colour."""
 
         group: str
@@ -114,7 +114,7 @@ def _agent_rows(page: Overview, agents: list[AgentView], tasks: list[ShownTask],
         )
 
 
-def _resumable_tasks(page: Overview) -> set[Place]:
+def _resumable_tasks(page: Overview) -> set[RowPlace]:
     """Return the (project, slug) of each stopped task whose next step is to resume its last agent."""
     stopped: list[Failure | Parked] = [*page.failed, *page.parked]
     again = {(each.project, each.slug) for each in stopped if _is_resume(each.next_step)}
@@ -148,7 +148,7 @@ def _task_row(
     task: ShownTask,
     agent: AgentView | None,
     attempts: dict[str, Attempt],
-    needs: dict[Place, NeedView],
+    needs: dict[RowPlace, NeedView],
     now: int,
 ) -> RowView:
     """Return the row of a task: that of its agent (`agent`) if it has one, else one made from the task's own state."""
@@ -293,7 +293,7 @@ def _kept_row(thing: KeptThing) -> RowView:
     )
 
 
-def _look(group: str, state: str) -> Look:
+def _look(group: str, state: str) -> RowLook:
     """Return the fields of a row that follow from its group and state: rank, glyph and tone, by name."""
     return {
         "group": group,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from fleet.model.states import Tone
 
-    Entry = NeedView | Obstacle | Waiting | Failure | Parked | HoldView | Merging | ToLand | Attempt | JobView
+    SectionEntry = NeedView | Obstacle | Waiting | Failure | Parked | HoldView | Merging | ToLand | Attempt | JobView
     OfTask = NeedView | Obstacle | Waiting | Failure | Parked | Merging | Attempt
 
 # Obstacles that need a person at once: nobody coordinates the project.
@@ -60,7 +60,7 @@ def sections(page: Overview) -> list[Section]:
     return [section for section in every if section.entries]
 
 
-def _section_of(title: str, tone: Tone, entries: Sequence[Entry], hint: str = "", *, more: int = 0) -> Section:
+def _section_of(title: str, tone: Tone, entries: Sequence[SectionEntry], hint: str = "", *, more: int = 0) -> Section:
     """Return a section of the status page; `more` is how many entries it has besides `entries`."""
     return Section(title=title, tone=tone, hint=hint, entries=list(entries), more=more)
 

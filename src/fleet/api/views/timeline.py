@@ -8,13 +8,13 @@ from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.states import Outcome
+    from fleet.model.states import SpanOutcome
     from fleet.store.queries import Dispatch, LaunchOrEnd
     from fleet.store.transaction import Rows
 
 # The first words of the operations that launch: a coordinator that the daemon runs is launched with its dispatch.
 _LAUNCHES = frozenset({"launch", "dispatch"})
-_OUTCOMES: dict[str, Outcome] = {"done": "done", "failed": "failed", "blocked": "blocked"}
+_OUTCOMES: dict[str, SpanOutcome] = {"done": "done", "failed": "failed", "blocked": "blocked"}
 
 
 def timeline(rows: Rows, since: int) -> list[Span]:

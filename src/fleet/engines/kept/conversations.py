@@ -10,7 +10,7 @@ import os
 
 from fleet.engines.program_files import expand_path, value_at
 from fleet.fast import glob, json, re
-from fleet.model.text.documents.kinds import SOME_WORDS, Key, Kind
+from fleet.model.text.documents.kinds import SOME_WORDS, Key, ValueKind
 from fleet.model.text.documents.tables import Table
 from fleet.records import record
 
@@ -31,7 +31,7 @@ class Kept:
 TABLE = Table(
     "[kept]",
     {
-        "files": Key(Kind("a text", lambda value: isinstance(value, str) and value != ""), required=True),
+        "files": Key(ValueKind("a text", lambda value: isinstance(value, str) and value != ""), required=True),
         **dict.fromkeys(("id", "directory", "begun"), Key(SOME_WORDS, required=True)),
     },
 )

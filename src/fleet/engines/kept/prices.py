@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.text.documents.kinds import Key, Kind, is_number
-from fleet.model.text.documents.nodes import Unreadable
+from fleet.model.text.documents.kinds import Key, ValueKind, is_number
+from fleet.model.text.documents.nodes import UnreadableDocument
 from fleet.model.text.documents.tables import Table, TableOf
 from fleet.model.text.documents.toml_tree import parse
 from fleet.records import record
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 BUILT_IN = f"{os.path.dirname(__file__)}/prices.toml"
 # Suffixes that do not make a model another one: a date, a cloud's version, a context size.
 _SUFFIX = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|@\d{8}|\[1m\]|-latest|-preview)*", re.ASCII)
-_DOLLARS = Kind("dollars for a million tokens", lambda value: is_number(value) and value >= 0)
+_DOLLARS = ValueKind("dollars for a million tokens", lambda value: is_number(value) and value >= 0)
 _RATES = {name: Key(_DOLLARS, required=True) for name in ("input", "output", "cache_read", "cache_write")}
 _LONG = Table("[MODEL.long]", _RATES)
-_COUNT = Kind("a whole number of tokens", lambda value: isinstance(value, int) and value > 0)
+_COUNT = ValueKind("a whole number of tokens", lambda value: isinstance(value, int) and value > 0)
 _MODEL = Table("[MODEL]", {**_RATES, "over": Key(_COUNT), "long": Key(_LONG)})
 TABLE = TableOf(_MODEL)
 
@@ -92,7 +92,7 @@ def _read(path: str, raw: bytes) -> dict[str, Price]:
     """Return the prices in a file, by model; raise BadSetting when it is broken."""
     try:
         root = parse(raw.decode())
-    except Unreadable as error:
+    except UnreadableDocument as error:
         raise _broken_price_file(path, error.fault.line, error.fault.why) from None
     except UnicodeDecodeError:
         raise _broken_price_file(path, 1, "it is not UTF-8") from None

@@ -38,14 +38,14 @@ class Position(NamedTuple):
     counted: Tokens = Tokens()
 
 
-class Spent(NamedTuple):
+class SpentTokens(NamedTuple):
     """The tokens of one answer of a model."""
 
     model: str
     tokens: Tokens
 
 
-def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], Position]:
+def read_new(usage: Usage, path: str, position: Position) -> tuple[list[SpentTokens], Position]:
     """Return the tokens in the complete lines after a position, and the position after these lines.
 
     Read at most 8 MB, or one longer line.
@@ -62,13 +62,13 @@ def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], 
         if b"\n" not in data:
             data += file.readline()
     whole = data[: data.rfind(b"\n") + 1]
-    spent: list[Spent] = []
+    spent: list[SpentTokens] = []
     for line in whole.splitlines():
         position = _read_line(usage, line, position, spent)
     return spent, position._replace(offset=position.offset + len(whole))
 
 
-def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]) -> Position:
+def _read_line(usage: Usage, line: bytes, position: Position, spent: list[SpentTokens]) -> Position:
     """Add the tokens in one line to `spent`; return the position with the line's model, record and tokens.
 
     Its offset is unchanged.
@@ -89,7 +89,7 @@ def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]
     if sum(tokens) < sum(before) and not usage.record:  # the engine has begun to count anew
         grown = tokens
     if any(grown):
-        spent.append(Spent(position.model, grown))
+        spent.append(SpentTokens(position.model, grown))
     return position._replace(record=record, counted=tokens)
 
 

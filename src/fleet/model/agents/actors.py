@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from fleet import errors
-from fleet.model import names
+from fleet.model import FLEET_DISPATCH_ID, FLEET_DOOR, FLEET_TOKEN, names
 from fleet.model.results.value import Value
 
 # Environment variables of an agent: its token, and the socket through which it reaches the daemon when it cannot see the home.
-TOKEN = "FLEET_TOKEN"  # noqa: S105 - the name of the variable
-DOOR = "FLEET_DOOR"
+TOKEN = FLEET_TOKEN
+DOOR = FLEET_DOOR
 # Acts whose own transaction checks who has the task, or who has the seat. The table of roles is not needed for them.
 FENCED = frozenset(("tasks.done", "tasks.fail", "tasks.block", "tasks.claim", "coord.tick"))
 
@@ -43,6 +43,6 @@ def identify_actor(*, dispatch: str | None, named: str | None, person: str) -> t
     if dispatch:
         if named is not None:
             raise errors.ActorIsGiven(given=named, dispatch=dispatch)
-        ident = names.DispatchId(dispatch, source="FLEET_DISPATCH_ID")
+        ident = names.DispatchId(dispatch, source=FLEET_DISPATCH_ID)
         return ident, ident
     return names.actor(named if named is not None else person), None

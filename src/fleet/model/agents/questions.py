@@ -26,7 +26,7 @@ _LONGEST_DESCRIPTION = 1_000
 _BESIDE_COMMAND = frozenset({"command", "description", "timeout", "run_in_background"})
 
 
-class Asked(Value):
+class QuestionAsked(Value):
     """What an agent asks in one tool call: one permission, or one or more questions, each with its choices.
 
     `command` is the text of the call that wants permission, None for questions. `runs` is None unless the call only
@@ -59,7 +59,7 @@ class Answer(Value):
         return f"{DENY}: {self.reason}" if self.reason else DENY
 
 
-def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
+def question(tool: str, given: object, asking: str, shell: str = "") -> QuestionAsked:
     """Return what a tool call asks of a person: the agent's own questions, or the permission to use the tool.
 
     `given` is the input of the call, `asking` the name of the engine's tool for questions, `shell` the name of its tool
@@ -69,14 +69,14 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
     parts = [part for part in call.get("questions") or [] if isinstance(part, dict)] if tool == asking else []
     if parts:
         text = " / ".join(clean(str(part.get("question", "")), 500) for part in parts)
-        return Asked(kind="question", text=text, command=None, choices=[_choice_of(part) for part in parts])
+        return QuestionAsked(kind="question", text=text, command=None, choices=[_choice_of(part) for part in parts])
     about = next((call[name] for name in _DESCRIBING_FIELDS if isinstance(call.get(name), str)), "")
     first = clean(about.strip().partition("\n")[0], 300)
     choices = [Choice(question="", options=[ALLOW, DENY], descriptions=[], many=False)]
     command = clean(call["command"], _LONGEST) if isinstance(call.get("command"), str) else ""
     is_plain = tool == shell and call.get("command") == command and call.keys() <= _BESIDE_COMMAND
     text = f"{tool}: {first}" if first else tool
-    return Asked(
+    return QuestionAsked(
         kind="permission",
         text=text,
         command=_text_for_person(call, command),

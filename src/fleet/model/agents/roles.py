@@ -7,6 +7,7 @@ environment. An agent reports, logs, asks and hands off for itself; it does not 
 from __future__ import annotations
 
 from fleet import errors
+from fleet.model.names import AUTONOMIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ PERSON, WORKER, REVIEWER, COORDINATOR, JOB_STEP = "person", "worker", "reviewer"
 AGENTS = (WORKER, REVIEWER, COORDINATOR, JOB_STEP)
 ROLES = (PERSON, *AGENTS)
 
-# The autonomies, from the least freedom to the most.
-AUTONOMY = ("ask", "edits", "allowlist", "full")
 # Fields of a task that an agent may not set: they decide which command or engine runs.
 RUNS_SOMETHING = ("verify", "engine")
 
@@ -192,4 +191,4 @@ def instead_of_role(role: str) -> str:
 
 def is_freer(wanted: str, own: str | None) -> bool:
     """Return whether the wanted autonomy gives more freedom than the agent's own; an own autonomy of None counts as the least."""
-    return AUTONOMY.index(wanted) > (AUTONOMY.index(own) if own in AUTONOMY else 0)
+    return AUTONOMIES.index(wanted) > (AUTONOMIES.index(own) if own in AUTONOMIES else 0)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fleet.fast import blake2s
+from fleet.model import FLEET_REPLACE_NONCE
 
-VARIABLE = "FLEET_REPLACE_NONCE"
+VARIABLE = FLEET_REPLACE_NONCE
 
 
 def hash_nonce(nonce: str) -> str:

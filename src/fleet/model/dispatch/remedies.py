@@ -7,20 +7,22 @@ applies it. The callers (tick, sweep, resume …) differ only in which remedies 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fleet.model.states import assert_never
 
+if TYPE_CHECKING:
+    from fleet.model.states import AskedFor
+
 # `worker` stands for every agent that works on a task: worker, reviewer, fix and rebase.
-Kind = Literal["worker", "finisher", "coord"]
+AgentKind = Literal["worker", "finisher", "coord"]
 # starting: not launched yet, but may be. unstarted: provably never will be launched.
 Condition = Literal["ended", "starting", "unstarted", "alive", "dead", "unknown"]
 # What a dead agent left. ours: processes that are provably the agent's. strangers: processes in its worktree whose owner
 # is unknown. silent: its tmux server is alive and does not answer.
 Remains = Literal["none", "ours", "strangers", "silent"]
 # fresh: the agent still has time to exit by itself. over: its report_grace is over, or its hooks say that its turn has ended.
-Report = Literal["none", "fresh", "over"]
-AskedFor = Literal["report", "kill", "stop", "superseded", "replaced", "handoff"]
+ReportAge = Literal["none", "fresh", "over"]
 # A coordinator's place. late: a candidate after its deadline. withdrawn: a former candidate that never proved itself.
 # out: a former holder.
 Place = Literal["none", "holder", "candidate", "late", "withdrawn", "out"]
@@ -57,10 +59,10 @@ class Seen:
     """The observed facts about one dispatch. The fields from `why` on are texts for people and do not affect the decision."""
 
     condition: Condition
-    kind: Kind = "worker"
+    kind: AgentKind = "worker"
     own: bool = True
     remains: Remains = "none"
-    report: Report = "none"
+    report: ReportAge = "none"
     asked_for: AskedFor | None = None
     exit_grace_over: bool = False
     task_taken: bool = False
@@ -146,7 +148,7 @@ class Leave:
 Remedy = Settle | KillRest | Press | Dismiss | Withdraw | Leave
 
 
-def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> Report:
+def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> ReportAge:
     """Return whether an agent should have exited after its report.
 
     "none" without a report, "fresh" while it may still exit by itself, "over" after that time. Times are in milliseconds.

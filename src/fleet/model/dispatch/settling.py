@@ -12,7 +12,7 @@ from fleet.model.dispatch.steps import HANDED_OFF, INTERRUPTED, STOPPED
 from fleet.model.states import assert_never
 
 if TYPE_CHECKING:
-    from fleet.model.states import AskedFor, Report
+    from fleet.model.states import AskedFor, ReportState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Evidence:
     """
 
     launched: bool
-    report: Report | None = None
+    report: ReportState | None = None
     report_reason: str | None = None
     exit_status: int | None = None
     asked_for: AskedFor | None = None
@@ -38,7 +38,7 @@ class Evidence:
 class Outcome:
     """The state in which a dispatch ends (done, failed or blocked), and the reason."""
 
-    exec_state: Report
+    exec_state: ReportState
     reason: str | None = None
 
     @property

@@ -12,7 +12,7 @@ from fleet.model.text.documents.kinds import (
     NONBLANK,
     TEXT,
     Key,
-    Kind,
+    ValueKind,
     choice,
     count,
     duration_like,
@@ -23,12 +23,12 @@ _MOST = 1_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _DURATION = duration_like("30s, 45m, 2h or 3d", least=0)
-NAME = Kind(
+NAME = ValueKind(
     "a name of lower-case letters, digits, - and _, beginning with a letter or digit",
     lambda value: isinstance(value, str) and _NAME.fullmatch(value) is not None,
     {"type": "string", "pattern": f"^{_NAME.pattern}$"},
 )
-VARIABLE = Kind(
+VARIABLE = ValueKind(
     "the name of a variable: letters, digits and _",
     lambda value: _VARIABLE.fullmatch(value) is not None,
     {"pattern": f"^{_VARIABLE.pattern}$"},

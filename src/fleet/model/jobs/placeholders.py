@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     # The values of placeholders by their roots. An item is any JSON value.
-    Values = dict[str, Any]
+    PlaceholderValues = dict[str, Any]
 
 ROOTS = ("item", "setup", "map", "env")
 LONGEST_VARIABLE = 100_000
@@ -37,7 +37,7 @@ def names_in(text: str) -> list[str]:
     return [place[2] for place in _PLACE.finditer(text) if place[2]]
 
 
-def fill(text: str, values: Values) -> str:
+def fill(text: str, values: PlaceholderValues) -> str:
     """Return a text with each placeholder replaced by its value. The result is not safe for a shell.
 
     Raise Missing when a placeholder has no value.
@@ -45,7 +45,7 @@ def fill(text: str, values: Values) -> str:
     return _PLACE.sub(lambda place: place[1] or text_of(value_of(place[2], values)), text)
 
 
-def fill_shell(text: str, values: Values) -> tuple[str, dict[str, str]]:
+def fill_shell(text: str, values: PlaceholderValues) -> tuple[str, dict[str, str]]:
     """Return a shell command with each placeholder replaced by a quoted variable, and the values of these variables by name.
 
     Raise Missing when a placeholder has no value, or one that no command can take.
@@ -81,7 +81,7 @@ def _check_value(name: str, value: str) -> str:
     return value
 
 
-def value_of(name: str, values: Values) -> object:
+def value_of(name: str, values: PlaceholderValues) -> object:
     """Return the value of a placeholder such as `item.path`; raise Missing when there is no such value."""
     root, *path = name.split(".")
     if root not in values:

@@ -28,7 +28,7 @@ class Step:
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Steps:
+class JobSteps:
     """The steps of each part of a job: setup, each item, reduce."""
 
     setup: tuple[Step, ...] = ()
@@ -41,23 +41,23 @@ class Steps:
 
 
 _FIELDS = tuple(Step.__annotations__)
-_PARTS = tuple(Steps.__annotations__)
+_PARTS = tuple(JobSteps.__annotations__)
 
 
-def written(steps: Steps, source: str) -> bytes:
+def written(steps: JobSteps, source: str) -> bytes:
     """Return the content of a job's `steps.json`: its steps, and a digest of the document that they come from."""
     parts = [[[getattr(step, name) for name in _FIELDS] for step in getattr(steps, part)] for part in _PARTS]
     return json.dumps([_digest(source), _FIELDS, parts]).encode()
 
 
-def steps_in(content: bytes, source: str) -> Steps | None:
+def steps_in(content: bytes, source: str) -> JobSteps | None:
     """Return the steps in a job's `steps.json`; None when it is damaged, or from another document or version of fleet."""
     try:
         digest, fields, parts = json.loads(content)
         if digest != _digest(source) or tuple(fields) != _FIELDS:
             return None
         made = [tuple(Step(**dict(zip(_FIELDS, values, strict=True))) for values in part) for part in parts]
-        return Steps(**dict(zip(_PARTS, made, strict=True)))
+        return JobSteps(**dict(zip(_PARTS, made, strict=True)))
     except (ValueError, TypeError):
         return None
 

@@ -10,8 +10,8 @@ from jmespath.exceptions import JMESPathError
 from fleet import errors
 from fleet.model.jobs import placeholders
 from fleet.model.jobs.keys import JOB, MAP, RETRY, STEP
-from fleet.model.jobs.steps import Step, Steps
-from fleet.model.text.documents.nodes import Unreadable
+from fleet.model.jobs.steps import JobSteps, Step
+from fleet.model.text.documents.nodes import UnreadableDocument
 from fleet.model.text.documents.yaml_tree import parse
 from fleet.model.text.times import duration
 from fleet.records import field, record
@@ -19,9 +19,12 @@ from fleet.records import field, record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.model.text.documents.nodes import Fault, Node
+    from fleet.model.states import InputSource
+    from fleet.model.text.documents.nodes import DocumentFault, DocumentNode
     from fleet.model.text.documents.tables import Table
 
+# Where the items come from when the document does not list them.
+_OUTSIDE: tuple[InputSource, ...] = ("file", "command", "glob")
 # The roots of the placeholders that each part of the document may use.
 _KNOWN = {
     "setup": ("env",),
@@ -59,7 +62,7 @@ class Map:
     0 for never.
     """
 
-    source: str
+    source: InputSource
     given: Any
     select: str | None
     steps: tuple[Step, ...]
@@ -81,9 +84,9 @@ class Workflow:
     env: dict[str, str] = field(default_factory=dict)
 
     @property
-    def steps(self) -> Steps:
+    def steps(self) -> JobSteps:
         """The steps of setup, of each item, and of reduce."""
-        return Steps(setup=self.setup, map=self.map.steps, reduce=self.reduce)
+        return JobSteps(setup=self.setup, map=self.map.steps, reduce=self.reduce)
 
     def agent_steps(self) -> list[Step]:
         """Return the steps of all parts that an agent performs."""
@@ -116,11 +119,11 @@ def read(text: str, file: str) -> Workflow:
     return _workflow_of(parse(text).plain)
 
 
-def faults(text: str) -> list[Fault]:
+def faults(text: str) -> list[DocumentFault]:
     """Return every fault of a job's document, in the order of lines."""
     try:
         root = parse(text)
-    except Unreadable as error:
+    except UnreadableDocument as error:
         return [error.fault]
     all_faults = list(JOB.faults(root, "the document"))
     if not all_faults:
@@ -128,7 +131,7 @@ def faults(text: str) -> list[Fault]:
     return sorted(all_faults, key=lambda fault: (fault.line, fault.column))
 
 
-def _faults_of_select(root: Node) -> Iterator[Fault]:
+def _faults_of_select(root: DocumentNode) -> Iterator[DocumentFault]:
     """Yield a fault if `select` is not a JMESPath expression."""
     given = root.value["map"].value["input"]
     select = given.value.get("select") if isinstance(given.value, dict) else None
@@ -139,7 +142,7 @@ def _faults_of_select(root: Node) -> Iterator[Fault]:
             yield select.fault(f"select is no JMESPath: {' '.join(str(error).split())}", "jmespath.org shows how")
 
 
-def _steps(root: Node) -> Iterator[tuple[str, Node]]:
+def _steps(root: DocumentNode) -> Iterator[tuple[str, DocumentNode]]:
     """Yield every step of the document as (part, step); the part is `setup`, `reduce` or `map`."""
     for part in ("setup", "reduce"):
         for step in root.value[part].value if part in root.value else ():
@@ -148,7 +151,7 @@ def _steps(root: Node) -> Iterator[tuple[str, Node]]:
         yield "map", step
 
 
-def _faults_of_placeholders(root: Node) -> Iterator[Fault]:
+def _faults_of_placeholders(root: DocumentNode) -> Iterator[DocumentFault]:
     """Yield a fault for each placeholder that can never have a value."""
     steps = root.value["setup"].value if "setup" in root.value else []
     outputs = {OUTPUT, *(step.value["name"].value for step in steps if "name" in step.value)}
@@ -161,7 +164,7 @@ def _faults_of_placeholders(root: Node) -> Iterator[Fault]:
             yield from _faults_of_text("input", given.value[key], outputs)
 
 
-def _faults_of_text(part: str, node: Node, outputs: set[str]) -> Iterator[Fault]:
+def _faults_of_text(part: str, node: DocumentNode, outputs: set[str]) -> Iterator[DocumentFault]:
     """Yield a fault for each placeholder in a text that can have no value there.
 
     `part` is the part of the document that the text is in; `outputs` are the names that may follow `setup.`.
@@ -179,7 +182,7 @@ def _faults_of_text(part: str, node: Node, outputs: set[str]) -> Iterator[Fault]
             yield node.fault(f"{{{name}}} names no variable", "write {env.NAME}")
 
 
-def _faults_of_names(root: Node) -> Iterator[Fault]:
+def _faults_of_names(root: DocumentNode) -> Iterator[DocumentFault]:
     """Yield a fault for each step name that occurs twice in its part, or that is the reserved `output`."""
     seen: set[tuple[str, str]] = set()
     for part, step in _steps(root):
@@ -204,7 +207,7 @@ def _map_of(given: dict[str, Any]) -> Map:
     """
     listed = isinstance(given["input"], list)
     where = {} if listed else given["input"]
-    source = "list" if listed else next(key for key in ("file", "command", "glob") if key in where)
+    source: InputSource = "list" if listed else next(key for key in _OUTSIDE if key in where)
     retry = _with_defaults(RETRY, given.get("retry") or {})
     return Map(
         source=source,

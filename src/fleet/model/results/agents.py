@@ -7,7 +7,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
-    from fleet.model.states import AskedFor, DispatchKind, Report
+    from fleet.model.states import AskedFor, DispatchKind, ReportState, ShownQuestionKind, StateSource
 
 
 class Cost(Value):
@@ -29,7 +29,7 @@ class AgentView(Value):
     autonomy: str | None  # what the agent may do without asking
     sandbox: str | None  # what the agent was started in: `bwrap`, or null for nothing
     state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, login, `stopped, no report`, ended (its session has ended), silent, stopped (a process of it is), retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
-    source: str  # where the state comes from: store, process, daemon, report, hook, session file or screen; of a silent agent the last sign of its life, also start, command, conversation or commit
+    source: StateSource  # where the state comes from: store, process, daemon, report, hook, session file or screen; of a silent agent the last sign of its life, also start, command, conversation or commit
     state_at: Time | None  # since when the state is known
     detail: str  # the agent's question, or the reason for the state
     session: str | None  # the tmux session; null for a coordinator that is a duty of the daemon
@@ -45,7 +45,7 @@ class AgentView(Value):
         Cost | None
     )  # what the agent has used since its start, counted from its engine's files; null when they do not say
     conversation: str | None  # the engine's own name of the conversation
-    report: Report | None  # done, failed or blocked; null when the agent has not reported
+    report: ReportState | None  # done, failed or blocked; null when the agent has not reported
     asked_for: AskedFor | None  # stop, kill or superseded, when the agent was asked to exit
     handoffs: int  # how many handoffs led to this agent
 
@@ -57,7 +57,7 @@ class Question(Value):
     agent: str  # the agent that asks
     project: str
     task: str | None
-    kind: str  # permission, question, or screen
+    kind: ShownQuestionKind  # permission, question, or screen
     text: str
     command: str | None  # the command that the agent wants to run, or the whole input of the tool
     change: (

@@ -9,7 +9,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
-    from fleet.model.states import DispatchKind, HandoffState, TaskStatus
+    from fleet.model.states import DispatchKind, HandoffState, SeatState, TaskStatus
 
 
 class Seated(Dispatched):
@@ -24,7 +24,7 @@ class SeatView(Value):
     project: str
     holder: str | None  # the coordinator's id; null when the seat is empty
     epoch: int  # how often the seat has changed
-    state: str  # none, starting, alive, dead, `dead before it started`, unknown or ended
+    state: SeatState  # none, starting, alive, dead, `dead before it started`, unknown or ended
     where: (
         str | None
     )  # where it runs: `daemon, pid N` for a duty of the daemon, else its tmux session; null when it does not

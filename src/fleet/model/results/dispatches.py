@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.model.results.value import Said, Time
-    from fleet.model.states import AskedFor, DispatchKind, ExecState, ReclState, Report, Resumes
+    from fleet.model.states import AskedFor, DispatchKind, ExecState, PromptResult, ReclState, ReportState, Resumes
 
 
 class Dispatched(Value):
@@ -79,7 +79,7 @@ class _Attempt(Value):
     engine: str | None
     exec_state: ExecState  # pending, in_flight, done, blocked or failed
     recl_state: ReclState  # pending, complete, partial or blocked
-    report: Report | None
+    report: ReportState | None
     blocked_reason: str | None
     created_at: Time
     updated_at: Time
@@ -143,7 +143,7 @@ class JournalClaim(Value):
 
 class AdoptionView(Value):
     dispatch: str
-    kind: str
+    kind: DispatchKind
     generation: int
     adopted_at: Time
     released_at: Time | None
@@ -192,7 +192,7 @@ class DisownedDispatch(Value):
 class PromptOutcome(Value):
     """What the commands print that other programs call to publish and release prompts."""
 
-    outcome: str  # acquired, released or rewritten, each also with already_ before it; inspected or disowned
+    outcome: PromptResult  # acquired, released or rewritten, each also with already_ before it; inspected or disowned
     dispatch_id: str
     kind: str | None
     path: str | None

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.model.results.value import Time
-    from fleet.model.states import ChannelOutcome, NoticeChannel, NoticeKind, NoticeState
+    from fleet.model.states import ChannelOutcome, DutyState, NoticeChannel, NoticeKind, NoticeState
 
 
 class HomeView(Value):
@@ -224,7 +224,7 @@ class DutyStatus(Value):
     """How one duty of the daemon fares."""
 
     name: str
-    state: str  # running, waiting, or failing: its last round failed, and it waits for the next try
+    state: DutyState  # running, waiting, or failing: its last round failed, and it waits for the next try
     rounds: int  # how many rounds it has begun since the daemon started
     last_run: Time | None  # when its last round ended
     next_run: Time | None  # when its next round begins at the latest; null while it runs or waits for a change

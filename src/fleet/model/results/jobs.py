@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fleet.model.results.value import Said, Time
-    from fleet.model.states import ItemState, JobPhase, JobState
+    from fleet.model.states import InputSource, ItemState, JobPhase, JobState
 
 
 class JobChanged(Value):
@@ -84,7 +84,7 @@ class JobPlan(Value):
     project: str
     parameters: dict[str, str]  # the value of each `{env.NAME}`; `…` for a value that is not in the document
     steps: dict[str, list[str]]  # the titles of the steps of setup, map and reduce
-    source: str  # list, file, command or glob
+    source: InputSource  # list, file, command or glob
     max_parallel: int
     isolation: str
     on_failure: str

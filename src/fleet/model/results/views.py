@@ -12,7 +12,16 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Time
-    from fleet.model.states import ExecState, HoldKind, Outcome, QuestionKind, RowKind, TaskStatus, Tone
+    from fleet.model.states import (
+        DispatchKind,
+        ExecState,
+        HoldKind,
+        QuestionKind,
+        RowKind,
+        SpanOutcome,
+        TaskStatus,
+        Tone,
+    )
 
 
 class Overview(Value):
@@ -128,7 +137,7 @@ class Attempt(Value):
     slug: str | None  # null for a coordinator
     title: str
     who: str  # the agent's id, or the name of a person
-    kind: str | None  # the kind of the dispatch; null for a task that a person has claimed
+    kind: DispatchKind | None  # the kind of the dispatch; null for a task that a person has claimed
     state: str
     source: str  # where the state comes from
     detail: str
@@ -201,7 +210,7 @@ class Span(Value):
     kind: str  # worker, reviewer, …; empty when the dispatch is archived
     started_at: Time
     ended_at: Time | None  # null while it works
-    outcome: Outcome
+    outcome: SpanOutcome
 
 
 class Recap(Value):

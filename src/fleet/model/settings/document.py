@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.settings.table import SETTINGS, SettingValue
-from fleet.model.text.documents.nodes import Node, Unreadable
+from fleet.model.text.documents.nodes import DocumentNode, UnreadableDocument
 from fleet.model.text.documents.tables import Table
 from fleet.model.text.documents.toml_tree import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.model.text.documents.nodes import Fault
+    from fleet.model.text.documents.nodes import DocumentFault
 
 
 def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
@@ -23,7 +23,7 @@ def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
     """
     try:
         given = dict(_flatten(parse(text)))
-    except Unreadable as error:
+    except UnreadableDocument as error:
         raise _bad_setting(path, error.fault) from None
     fault = next(_faults(given, file), None)
     if fault is not None:
@@ -41,11 +41,11 @@ def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
     }
 
 
-def _bad_setting(path: str, fault: Fault) -> errors.BadSetting:
+def _bad_setting(path: str, fault: DocumentFault) -> errors.BadSetting:
     return errors.BadSetting(file=path, line=fault.line, why=fault.why, advice=fault.advice)
 
 
-def _faults(given: dict[str, Node], file: str) -> Iterator[Fault]:
+def _faults(given: dict[str, DocumentNode], file: str) -> Iterator[DocumentFault]:
     """Yield the faults in the settings of one settings file, given by their dotted names.
 
     First the settings that belong in the other settings file, then unknown names and wrong values. `file` says which of
@@ -56,10 +56,10 @@ def _faults(given: dict[str, Node], file: str) -> Iterator[Fault]:
         yield given[name].fault(f"unknown setting {name!r} in this file", f"it belongs in {elsewhere[name]}")
     keys = {setting.name: setting for setting in SETTINGS if setting.file == file}
     table = Table("this file", keys, noun="setting", listing="`fleet config show` lists all settings")
-    yield from table.faults(Node(given, 1, keys={name: (node.line, 1) for name, node in given.items()}), file)
+    yield from table.faults(DocumentNode(given, 1, keys={name: (node.line, 1) for name, node in given.items()}), file)
 
 
-def _flatten(table: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
+def _flatten(table: DocumentNode, prefix: str = "") -> Iterator[tuple[str, DocumentNode]]:
     """Yield each setting under its dotted name: `engine` in the table `[task]` becomes `task.engine`."""
     for key, node in table.value.items():
         name = f"{prefix}{key}"

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     # The dotted name of a setting, and the place of its value in the text; the name of a table ends with a dot.
-    Place = tuple[str, int]
+    SettingPlace = tuple[str, int]
     # The places of settings, and in the end the place after what was followed.
-    Places = Generator[Place, None, int]
+    SettingPlaces = Generator[SettingPlace, None, int]
 
+HOME_FILE = "config.toml"  # the settings of a home, in its folder
 _BLANK = " \t"
 _SPACE = " \t\n"
 _QUOTES = ('"', "'")
@@ -27,7 +28,7 @@ class Doubt(Exception):
     """Raised when the text is not TOML, or has something that only the parser of TOML understands."""
 
 
-def setting_places(text: str) -> Iterator[Place]:
+def setting_places(text: str) -> Iterator[SettingPlace]:
     """Yield (dotted name, index of its value in the text) for each setting; for a table, the name ends with a dot.
 
     Raise Doubt when the text is not TOML, or only the parser of TOML understands it.
@@ -44,7 +45,7 @@ def setting_places(text: str) -> Iterator[Place]:
         at = _end_of_line(text, at)
 
 
-def _setting(text: str, at: int, table: str) -> Places:
+def _setting(text: str, at: int, table: str) -> SettingPlaces:
     """Yield (name, index) for each setting in the `key = value` at index `at`; return the index after the value.
 
     `table` is put before the name: the name of the table around the setting, with a dot, or "".
@@ -53,7 +54,7 @@ def _setting(text: str, at: int, table: str) -> Places:
     return (yield from _value(text, _after(_BLANK, text, _expect("=", text, at)), table + name))
 
 
-def _value(text: str, at: int, name: str) -> Places:
+def _value(text: str, at: int, name: str) -> SettingPlaces:
     """Yield (name, index) for the value at index `at`, and for the settings in its tables; return the index after it.
 
     Raise Doubt when there is no value.
@@ -74,7 +75,7 @@ def _value(text: str, at: int, name: str) -> Places:
     return end
 
 
-def _list(text: str, at: int, name: str) -> Places:
+def _list(text: str, at: int, name: str) -> SettingPlaces:
     """Yield (name, index) for what the items of a list set; return the index after its `]`.
 
     `at` is the index after its `[`, `name` the setting that the list is the value of.
@@ -87,7 +88,7 @@ def _list(text: str, at: int, name: str) -> Places:
     return at + 1
 
 
-def _inline_table(text: str, at: int, table: str) -> Places:
+def _inline_table(text: str, at: int, table: str) -> SettingPlaces:
     """Yield (name, index) for each setting in a table in braces; return the index after its `}`.
 
     `at` is the index after its `{`, `table` its name with a dot.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fleet.model.settings.table import SettingValue
 
 
-class Snapshot:
+class SettingsSnapshot:
     """The values of all settings as they are at one time: an attribute for each, named like the setting with `_` for its dots."""
 
     __slots__ = ("_project", "_untrusted")

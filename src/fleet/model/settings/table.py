@@ -6,6 +6,7 @@ from fleet.model.agents.allow import is_rule
 from fleet.model.agents.notices.kinds import CHANNELS, DEFAULT_KINDS, KINDS
 from fleet.model.agents.notices.quiet_hours import parsed as quiet_hours
 from fleet.model.branches import INTEGRATION
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.model.settings.store_address import LONGEST_WAIT, SQLITE, WAIT, is_address, is_wait
 from fleet.model.text.documents.kinds import (
     AUTONOMY,
@@ -14,8 +15,8 @@ from fleet.model.text.documents.kinds import (
     FLAG,
     SOME_WORDS,
     Key,
-    Kind,
     SecretKind,
+    ValueKind,
     choice,
     choices,
     count,
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from fleet.model.text.documents.nodes import Fault, Node
+    from fleet.model.text.documents.nodes import DocumentFault, DocumentNode
 
-HOME_FILE = "config.toml"
 PROJECT_FILE = "fleet.toml"
 MOST_DOLLARS = 1_000_000
 # What is shown of an amount: less would be shown as nothing.
@@ -76,7 +76,7 @@ class Setting(Key):
         *,
         name: str,
         file: str,
-        kind: Kind,
+        kind: ValueKind,
         default: Any,  # noqa: ANN401
         help: str,  # noqa: A002
         guard: str = "",
@@ -151,10 +151,10 @@ def _is_places(value: object) -> bool:
     return isinstance(value, list) and all(_is_line(item) and item.startswith(("/", "~/")) for item in value)
 
 
-class _Keys(Kind):
+class _Keys(ValueKind):
     """The kind of the setting `keys`, a table of keys by act. The screen ignores faulty entries and uses the others."""
 
-    def remarks(self, node: Node, name: str) -> Iterator[Fault]:
+    def remarks(self, node: DocumentNode, name: str) -> Iterator[DocumentFault]:
         """Yield a fault, at the line of the entry, for each unknown act, wrong key, or key that two acts share."""
         from fleet.model.settings.keys import key_faults  # noqa: PLC0415 - only where somebody has changed keys
 
@@ -166,24 +166,24 @@ class _Keys(Kind):
 _STRING = {"type": "string"}
 _STRINGS = {"type": "array", "items": _STRING}
 _NUMBER = {"type": "number"}
-_STORE = Kind("'sqlite' or 'postgresql://…'", is_address, _STRING)
-_SECONDS = Kind(
+_STORE = ValueKind("'sqlite' or 'postgresql://…'", is_address, _STRING)
+_SECONDS = ValueKind(
     f"seconds, more than 0 and at most {LONGEST_WAIT}",
     lambda value: is_number(value) and is_wait(value),
     _NUMBER,
 )
-_DOLLARS = Kind("dollars, more than 0", lambda value: is_number(value) and 0 < value <= MOST_DOLLARS, _NUMBER)
-_TOKENS = Kind(
+_DOLLARS = ValueKind("dollars, more than 0", lambda value: is_number(value) and 0 < value <= MOST_DOLLARS, _NUMBER)
+_TOKENS = ValueKind(
     "a whole number of tokens",
     lambda value: is_number(value) and isinstance(value, int) and value > 0,
     {"type": "integer"},
 )
-_SIZE = Kind('a size like "5GB"', lambda value: isinstance(value, str) and size(value) is not None, _STRING)
+_SIZE = ValueKind('a size like "5GB"', lambda value: isinstance(value, str) and size(value) is not None, _STRING)
 _DURATION = duration_like('"10s", or "0s" for none')
-_DURATION_OR_NONE = Kind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value), _STRING)
-_COMMAND = Kind("a command on one line", _is_line, _STRING)
-_PLACES = Kind('a list of paths like ["~/.cache/uv", "/srv/data"]', _is_places, _STRINGS)
-_PATTERNS = Kind('a list of names or patterns like ["node_modules", "*.pyc"]', _is_patterns, _STRINGS)
+_DURATION_OR_NONE = ValueKind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value), _STRING)
+_COMMAND = ValueKind("a command on one line", _is_line, _STRING)
+_PLACES = ValueKind('a list of paths like ["~/.cache/uv", "/srv/data"]', _is_places, _STRINGS)
+_PATTERNS = ValueKind('a list of names or patterns like ["node_modules", "*.pyc"]', _is_patterns, _STRINGS)
 SETTINGS = (
     Setting(
         name="store",
@@ -385,14 +385,14 @@ SETTINGS = (
         name="environment.file",
         file=HOME_FILE,
         default=None,
-        kind=Kind("the path of a file", _is_line, _STRING),
+        kind=ValueKind("the path of a file", _is_line, _STRING),
         help="your file of variables for agents, NAME=VALUE, one a line; nobody else may be able to read it",
     ),
     Setting(
         name="environment.pass",
         file=HOME_FILE,
         default=[],
-        kind=Kind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables, _STRINGS),
+        kind=ValueKind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables, _STRINGS),
         help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
     ),
     Setting(
@@ -420,7 +420,7 @@ SETTINGS = (
         name="notify.command",
         file=HOME_FILE,
         default=None,
-        kind=Kind('a program and its words, like ["my-notifier", "--quiet"]', SOME_WORDS.accepts, _STRINGS),
+        kind=ValueKind('a program and its words, like ["my-notifier", "--quiet"]', SOME_WORDS.accepts, _STRINGS),
         help="a program of yours that gets each message as JSON on its standard input; no shell",
     ),
     Setting(
@@ -435,7 +435,7 @@ SETTINGS = (
         name="notify.quiet",
         file=HOME_FILE,
         default=None,
-        kind=Kind('hours like "22:00-07:00"', lambda value: quiet_hours(value) is not None, _STRING),
+        kind=ValueKind('hours like "22:00-07:00"', lambda value: quiet_hours(value) is not None, _STRING),
         help="the hours, in this machine's time, in which you are told nothing; what waits is told after them",
     ),
     Setting(
@@ -522,7 +522,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=[],
-        kind=Kind('a list of simple commands like ["uv run pytest", "npm test"]', _is_commands, _STRINGS),
+        kind=ValueKind('a list of simple commands like ["uv run pytest", "npm test"]', _is_commands, _STRINGS),
         help="commands that agents run without asking, with whatever stands behind them",
     ),
     Setting(
@@ -530,7 +530,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        kind=Kind("a branch", _is_line, _STRING),
+        kind=ValueKind("a branch", _is_line, _STRING),
         help="the branch that work lands on (default: that of the checkout)",
     ),
     Setting(
@@ -538,7 +538,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=INTEGRATION,
-        kind=Kind("a branch", _is_line, _STRING),
+        kind=ValueKind("a branch", _is_line, _STRING),
         help="the branch that work is merged into, and that agents start from",
     ),
     Setting(
@@ -592,7 +592,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default="origin",
-        kind=Kind("the name of a remote", _is_line, _STRING),
+        kind=ValueKind("the name of a remote", _is_line, _STRING),
         help="the remote that branches are pushed to for a pull request",
     ),
     Setting(

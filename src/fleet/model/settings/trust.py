@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.names import AUTONOMIES
 from fleet.model.settings.table import PROJECT_FILE, SETTINGS, SettingValue
 
 TYPE_CHECKING = False
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 GUARDED = tuple(setting for setting in SETTINGS if setting.guard)
 # Values from the least permission to the most. A change to less permission applies at once.
 _FREEDOM: dict[str, tuple[str | None, ...]] = {
-    "autonomy": (None, "ask", "edits", "allowlist", "full"),
+    "autonomy": (None, *AUTONOMIES),
     "review": ("person", "agent", "none", None),
 }
 # Unsetting one of these needs no trust: fleet then runs no command, or starts no agent.
@@ -22,7 +23,7 @@ _SAFE_TO_UNSET = frozenset({"worktree.setup", "worktree.teardown", "engine", "ta
 _PERMISSIONS = frozenset({"allow"})
 
 
-class Difference:
+class SettingDifference:
     """A guarded setting whose new value a person has to accept: the accepted value (`was`) and the new one; None means not set."""
 
     __slots__ = ("guard", "name", "now", "was")
@@ -40,14 +41,14 @@ def guarded_values(values: dict[str, SettingValue]) -> dict[str, Any]:
     return {setting.name: setting.value for setting in given if setting.source != "default"}
 
 
-def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference]:
+def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[SettingDifference]:
     """Return the guarded settings whose change a person has to accept, in the order of the table of settings.
 
     `now` has the values that the files set, `trusted` the values that a person has accepted; both by name.
     """
     pairs = ((setting, trusted.get(setting.name), now.get(setting.name)) for setting in GUARDED)
     return [
-        Difference(name=setting.name, was=was, now=new, guard=setting.guard)
+        SettingDifference(name=setting.name, was=was, now=new, guard=setting.guard)
         for setting, was, new in pairs
         if was != new and not _is_harmless(setting, was, new)
     ]
@@ -71,7 +72,7 @@ def fingerprint(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=True).encode()).hexdigest()[:16]
 
 
-def _accepted_value(waiting: Difference, value: SettingValue) -> SettingValue:
+def _accepted_value(waiting: SettingDifference, value: SettingValue) -> SettingValue:
     """Return the setting `value`, which waits for trust, with its accepted value or else its default.
 
     The value in the file becomes its `written`.

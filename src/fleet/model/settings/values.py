@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from fleet.model.settings.snapshot import Snapshot
+from fleet.model.settings.snapshot import SettingsSnapshot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
 
-class SettingValues(Snapshot):
+class SettingValues(SettingsSnapshot):
     """The value of each setting that is in force. A command that no person has trusted yet raises NotTrusted when it is read."""
 
     __slots__ = (

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         @property
         def not_before(self) -> int | None: ...
 
-    class Held(Protocol):
+    class Assigned(Protocol):
         """The columns of a task that say who works on it."""
 
         @property
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         @property
         def assignee(self) -> str | None: ...
 
-    class State(Held, Waits, Protocol):
+    class State(Assigned, Waits, Protocol):
         """The columns of a task that decide who may change it."""
 
         @property
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 OUTCOME: dict[Ending, TaskStatus] = {"done": "done", "fail": "failed", "block": "blocked", "abandon": "abandoned"}
 
 
-def holder(state: Held) -> str | None:
+def holder(state: Assigned) -> str | None:
     """Return who works on a task, a dispatch or a person; None when nobody does."""
     return state.assignee if state.status == "in_progress" else None
 

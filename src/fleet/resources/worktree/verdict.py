@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, first_names, is_disposable
 from fleet.resources.worktree.half_removed import has_lost_its_pointer
-from fleet.world.git.ignored import Remains, digest
+from fleet.world.git.ignored import IgnoredRemains, digest
 from fleet.world.git.nested import repositories
 from fleet.world.git.nested.submodules import other_repositories_among
 from fleet.world.git.refs import rebased_branch
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from fleet.model.dispatch.claim import Claim
     from fleet.model.dispatch.worktree_verdict import Verdict
-    from fleet.world.git.worktree_status import Status
+    from fleet.world.git.worktree_status import TreeStatus
     from fleet.world.world import World
 
 
@@ -93,7 +93,7 @@ def _verdict_on_files(claim: Claim, world: World, disposable: Sequence[str]) -> 
     return _keep_work(claim, status) or _verdict_on_ignored(claim, world, status, disposable)
 
 
-def _keep_work(claim: Claim, status: Status) -> Keep | None:
+def _keep_work(claim: Claim, status: TreeStatus) -> Keep | None:
     """Return Keep for uncommitted work; None when there is none. Files that an interrupted removal deleted do not count."""
     changed = [name for code, name in status.changed if claim.is_live or code != " D"]
     files = tuple(dict.fromkeys([*changed, *status.hidden]))
@@ -113,7 +113,7 @@ def _keep_work(claim: Claim, status: Status) -> Keep | None:
     return Keep(reason=f"{claim.name} has uncommitted work {hidden}: {names}", files=files, committable=True)
 
 
-def _verdict_on_ignored(claim: Claim, world: World, status: Status, disposable: Sequence[str]) -> Verdict:
+def _verdict_on_ignored(claim: Claim, world: World, status: TreeStatus, disposable: Sequence[str]) -> Verdict:
     """Return Aside with the ignored files that cannot be reproduced; Go when there are none."""
     copies = copied_files(world, claim)
 
@@ -123,7 +123,7 @@ def _verdict_on_ignored(claim: Claim, world: World, status: Status, disposable: 
         return is_disposable(name, disposable) or (bool(copied) and digest(f"{claim.name}/{name}") == copied)
 
     ignored = (*status.ignored, *repositories.ignored_in_submodules(world.git, claim.name))
-    left = Remains(claim.name, is_reproducible).add(ignored)
+    left = IgnoredRemains(claim.name, is_reproducible).add(ignored)
     return Aside(paths=tuple(left.paths), files=left.files, size=left.size) if left.paths else Go()
 
 

@@ -7,7 +7,7 @@ from fleet.store.row import Query, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.states import AskedFor, DispatchKind, ExecState, HoldKind, QuestionKind, Report
+    from fleet.model.states import AskedFor, DispatchKind, ExecState, HoldKind, QuestionKind, ReportState
     from fleet.store.transaction import Rows, Tx
 
 
@@ -62,7 +62,7 @@ class LivingAgent(Row):
         project: str,
         slug: str | None,
         kind: DispatchKind,
-        report: Report | None,
+        report: ReportState | None,
         asked_for: AskedFor | None,
         launched_at: int | None,
         host: str,

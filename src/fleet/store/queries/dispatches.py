@@ -8,7 +8,7 @@ from fleet.store.row import Query, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.states import AskedFor, DispatchKind, ExecState, ReclState, Report, Resumes, TaskStatus
+    from fleet.model.states import AskedFor, DispatchKind, ExecState, ReclState, ReportState, Resumes, TaskStatus
     from fleet.store.transaction import Rows, Tx
 
 
@@ -196,7 +196,7 @@ class LeftAttempt(Row):
         ended_at: int | None,
         exec_state: ExecState,
         recl_state: ReclState,
-        report: Report | None,
+        report: ReportState | None,
         report_reason: str | None,
         reported_at: int | None,
         asked_at: int | None,

@@ -6,7 +6,7 @@ from fleet.store.row import Query, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.states import AskedFor, DispatchKind, ExecState, ReclState, Report, Resumes, TaskStatus
+    from fleet.model.states import AskedFor, DispatchKind, ExecState, ReclState, ReportState, Resumes, TaskStatus
     from fleet.store.transaction import Rows, Tx
 
 
@@ -70,7 +70,7 @@ class Dispatch(Row):
         ended_at: int | None,
         exec_state: ExecState,
         recl_state: ReclState,
-        report: Report | None,
+        report: ReportState | None,
         report_reason: str | None,
         reported_at: int | None,
         asked_at: int | None,
@@ -190,7 +190,7 @@ REPORT_DISPATCH = Query(
 )
 
 
-def report_dispatch(tx: Tx, /, *, report: Report | None, reason: str | None, work: str | None, at: int, id: str) -> int:
+def report_dispatch(tx: Tx, /, *, report: ReportState | None, reason: str | None, work: str | None, at: int, id: str) -> int:
     """Record the report of an unfinished dispatch; only the first report counts."""
     return tx.write(REPORT_DISPATCH, {'report': report, 'reason': reason, 'work': work, 'at': at, 'id': id})
 

@@ -7,7 +7,7 @@ from fleet.store.row import Query, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.states import AskedFor, ClaimState, DispatchKind, ExecState, HoldKind, QuestionKind, Report, Resumes, ReviewVerdict, TaskStatus
+    from fleet.model.states import AskedFor, ClaimState, DispatchKind, ExecState, HoldKind, QuestionKind, ReportState, Resumes, ReviewVerdict, TaskStatus
     from fleet.store.transaction import Rows, Tx
 
 
@@ -523,7 +523,7 @@ class StepFacts(Row):
         is_parked: int,
         left_kind: DispatchKind | None,
         exec_state: ExecState | None,
-        report: Report | None,
+        report: ReportState | None,
         asked_for: AskedFor | None,
         blocked_reason: str | None,
         launched_at: int | None,

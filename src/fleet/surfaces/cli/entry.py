@@ -11,11 +11,12 @@ import sys
 
 from fleet import errors
 from fleet.bundle import BUNDLE
+from fleet.model import FLEET_DISPATCH_ID
 from fleet.surfaces.cli.hot import table
 from fleet.surfaces.cli.ui import streams
 
 FAILED = 1
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 
 
 def main(key: str | None = None) -> int:
@@ -29,7 +30,7 @@ def main(key: str | None = None) -> int:
         sys.stdout.flush()
     except KeyboardInterrupt:
         streams.print_error("interrupted")
-        code = INTERRUPTED
+        code = EXIT_INTERRUPTED
     except BrokenPipeError:
         streams.discard_output(1)
         code = 0
@@ -87,7 +88,7 @@ def _run(words: list[str], key: str | None) -> int:
     click runs the rest. `key` is the idempotency key.
     """
     if table.is_hook(words):
-        if not os.environ.get("FLEET_DISPATCH_ID"):
+        if not os.environ.get(FLEET_DISPATCH_ID):
             return 0  # outside an agent of fleet a hook does nothing
         from fleet.surfaces.cli.hot import hook
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fleet.api.fleet import Fleet
 from fleet.api.remote import wire
 from fleet.surfaces.daemon.serving.connection import Connection
-from fleet.surfaces.daemon.serving.requests import Request, perform
+from fleet.surfaces.daemon.serving.requests import DaemonRequest, perform
 from fleet.world.process import surroundings
 from fleet.world.process.surroundings import Surroundings
 
@@ -29,7 +29,7 @@ def main() -> int:
     document: Json = json.loads(sys.stdin.readline())
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the method prints must not mix with the answer
-    request = Request(_nobody(), document)
+    request = DaemonRequest(_nobody(), document)
     surroundings.enter(Surroundings(environ=os.environ, directory=surroundings.directory(), pid=document["pid"]))
     try:
         with Fleet.open(actor=request.actor) as fleet:
@@ -45,7 +45,7 @@ def _nobody() -> Connection:
     return Connection.__new__(Connection)
 
 
-def _callbacks(request: Request, lines: TextIO) -> Json:
+def _callbacks(request: DaemonRequest, lines: TextIO) -> Json:
     """Return, by name, the functions that the request's method takes as arguments; {} when it takes none.
 
     They write progress for the client to `lines`. For a job, `wanted` returns False after SIGINT, so that the job stops

@@ -10,6 +10,7 @@ from fleet import errors
 from fleet.api.actor import Actor, FleetOpener, person_name
 from fleet.api.fleet import Fleet
 from fleet.api.remote.confined import ConfinedPart
+from fleet.model import FLEET_DISPATCH_ID
 from fleet.model.agents.actors import identify_actor
 from fleet.store.registry import open_store
 from fleet.store.sqlite import SqliteStore
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from fleet.world.home.home_record import HomeRecord
 
     # The dispatch that asks, the name that it asks under, and whether it has only the socket for agents.
-    Asker = tuple[str | None, str | None, bool]
+    AskerKey = tuple[str | None, str | None, bool]
 
 # The actor in the operations of the daemon's own duties.
 ACTOR = "fleet-daemon"
@@ -105,7 +106,7 @@ class Household(FleetOpener):
 
     def open_again(self, actor: str | None = None) -> Fleet:
         """Return the Fleet of the asker, kept from the asker's earlier requests in this thread if there were any."""
-        known: dict[Asker, Fleet] | None = getattr(self._own, "fleets", None)
+        known: dict[AskerKey, Fleet] | None = getattr(self._own, "fleets", None)
         if known is None or len(known) > _MOST_KEPT:
             known = self._own.fleets = {}
         asker = _asker(actor)
@@ -162,7 +163,7 @@ class Household(FleetOpener):
         return store
 
 
-def _asker(actor: str | None) -> Asker:
+def _asker(actor: str | None) -> AskerKey:
     """Return the dispatch id and the actor name of the asker that this thread works for, and whether it is confined.
 
     A confined asker is an agent that reaches fleet only by the socket for agents.
@@ -172,5 +173,5 @@ def _asker(actor: str | None) -> Asker:
     asker = surroundings.asker()
     if asker is None:
         return None, actor, False
-    ident = asker.environ.get("FLEET_DISPATCH_ID")
+    ident = asker.environ.get(FLEET_DISPATCH_ID)
     return ident, person_name() if actor is None and not ident else actor, asker.is_confined

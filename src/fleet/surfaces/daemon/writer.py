@@ -46,7 +46,7 @@ class WriterEnded(Exception):
     """The writer does not take requests any more."""
 
 
-class Waiting:
+class WaitingChange:
     """One request that waits for the writer.
 
     `act` is called in the transaction, `finish` with the outcome after the commit. `key` is the idempotency key under
@@ -55,7 +55,9 @@ class Waiting:
 
     __slots__ = ("act", "error", "finish", "key", "result")
 
-    def __init__(self, act: Callable[[], object], finish: Callable[[Waiting], None], *, key: str | None = None) -> None:
+    def __init__(
+        self, act: Callable[[], object], finish: Callable[[WaitingChange], None], *, key: str | None = None
+    ) -> None:
         self.act = act
         self.finish = finish
         self.key = key
@@ -96,9 +98,9 @@ class Writer:
         self._most = most
         self._longest = longest
         # The requests that wait for the writer's thread; None at the end tells the thread to end.
-        self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._queue: SimpleQueue[WaitingChange | None] = SimpleQueue()
         # Quick requests, for the loop or for the thread, whichever has the turn first.
-        self._quick: deque[Waiting] = deque()
+        self._quick: deque[WaitingChange] = deque()
         self._lock = Lock()
         self._is_ending = False
         self._thread = Thread(target=self._run, name="writer", daemon=True)
@@ -139,7 +141,7 @@ class Writer:
         """Whether the calling thread has the turn: it performs requests in the shared transaction now."""
         return get_ident() == self._ident
 
-    def submit(self, waiting: Waiting) -> None:
+    def submit(self, waiting: WaitingChange) -> None:
         """Queue a request for the writer's thread, which calls `waiting.finish` after the commit.
 
         Raise WriterEnded after `stop`.
@@ -149,7 +151,7 @@ class Writer:
                 raise WriterEnded
             self._queue.put(waiting)
 
-    def add_quick(self, waiting: Waiting) -> None:
+    def add_quick(self, waiting: WaitingChange) -> None:
         """Queue a quick request of the loop for `do_quick`. Raise WriterEnded after `stop`."""
         if self._is_ending:
             raise WriterEnded
@@ -175,7 +177,7 @@ class Writer:
         """Commit one change for the calling thread, wait for the commit, and return its result or raise its error."""
         done = Lock()
         done.acquire()
-        waiting = Waiting(lambda: self.transact(why, work, by, *request), lambda _: done.release(), key=by.key)
+        waiting = WaitingChange(lambda: self.transact(why, work, by, *request), lambda _: done.release(), key=by.key)
         self.submit(waiting)
         done.acquire()
         if waiting.error is not None:
@@ -220,7 +222,7 @@ class Writer:
     # the turn ---------------------------------------------------------------------------------------------------------
     _is_shared = False
     # The request that is being done again although its commit may have happened: the connection broke during the commit.
-    _doubted: Waiting | None = None
+    _doubted: WaitingChange | None = None
 
     def _run(self) -> None:
         """Perform requests until the end is queued, then the quick ones that are left, and close the store."""
@@ -231,7 +233,7 @@ class Writer:
         if self.store is not None:
             self.store.close()
 
-    def _take_turn(self, first: Waiting) -> None:
+    def _take_turn(self, first: WaitingChange) -> None:
         """Perform a request, and those that wait behind it, in the writer's thread."""
         self._is_awaited = True
         with self._turn:
@@ -241,7 +243,7 @@ class Writer:
         if self._quick:
             self.wake_loop()
 
-    def _next(self, *, wait: bool) -> Waiting | None:
+    def _next(self, *, wait: bool) -> WaitingChange | None:
         """Return the request that has waited longest; with `wait`, wait for one. None when the writer is to end.
 
         Without `wait`, return a quick request when no other one waits, and None when none waits at all.
@@ -254,11 +256,11 @@ class Writer:
         self._queue.put(None)  # whoever looks next sees the end, too
         return None if wait else self._next_quick()
 
-    def _next_quick(self) -> Waiting | None:
+    def _next_quick(self) -> WaitingChange | None:
         """Return the next quick request, or None. Only who has the turn calls it."""
         return self._quick.popleft() if self._quick else None
 
-    def _do_together(self, first: Waiting) -> list[Waiting]:
+    def _do_together(self, first: WaitingChange) -> list[WaitingChange]:
         """Perform a request, and those that wait behind it, in one transaction. Returns them with their outcomes."""
         self._leave_lock_to_others()
         asked_at = monotonic()
@@ -271,7 +273,7 @@ class Writer:
             return [first]
         return self._do_in(store, first, lambda: self._next(wait=False), waited=monotonic() - asked_at)
 
-    def _do_at_once(self) -> list[Waiting]:
+    def _do_at_once(self) -> list[WaitingChange]:
         """Perform quick requests in one transaction and return them with their outcomes.
 
         Return [] if it would have to wait, or if the thread did all of them just before the calling thread got the turn.
@@ -287,14 +289,14 @@ class Writer:
         return self._do_in(store, self._quick.popleft(), self._next_quick, waited=0.0) if is_open else []
 
     def _do_in(
-        self, store: Store, first: Waiting, more: Callable[[], Waiting | None], *, waited: float
-    ) -> list[Waiting]:
+        self, store: Store, first: WaitingChange, more: Callable[[], WaitingChange | None], *, waited: float
+    ) -> list[WaitingChange]:
         """Perform requests in the open shared transaction, commit it, and return them with their outcomes.
 
         `more` returns the next request to perform, or None; `waited` is how many seconds the transaction took to open.
         When the transaction is lost, perform each request alone.
         """
-        batch: list[Waiting] = []
+        batch: list[WaitingChange] = []
         self._ident = get_ident()
         self._is_shared = True
         try:
@@ -313,19 +315,21 @@ class Writer:
         self._count(batch)
         return batch
 
-    def _do_each(self, first: Waiting, more: Callable[[], Waiting | None], batch: list[Waiting]) -> None:
+    def _do_each(
+        self, first: WaitingChange, more: Callable[[], WaitingChange | None], batch: list[WaitingChange]
+    ) -> None:
         """Perform `first` and what `more` returns, within the limits of a batch.
 
         Append each request to `batch` before it is performed.
         """
         until = monotonic() + self._longest
-        waiting: Waiting | None = first
+        waiting: WaitingChange | None = first
         while waiting is not None:
             batch.append(waiting)
             waiting.perform()
             waiting = more() if len(batch) < self._most and monotonic() < until else None
 
-    def _finish(self, done: list[Waiting]) -> None:
+    def _finish(self, done: list[WaitingChange]) -> None:
         """Answer each request after the commit, then call `committed`. A request that cannot be answered is logged."""
         for waiting in done:
             try:
@@ -344,7 +348,7 @@ class Writer:
             sleep(left)
             self._left_at = monotonic()
 
-    def _do_alone(self, batch: list[Waiting], *, in_doubt: bool) -> None:
+    def _do_alone(self, batch: list[WaitingChange], *, in_doubt: bool) -> None:
         """Perform each request in a transaction of its own, because the shared one was lost.
 
         With `in_doubt` the shared one may have been committed. A request whose key cannot be looked up then has the
@@ -356,7 +360,7 @@ class Writer:
             waiting.perform()
         self._doubted = None
 
-    def _count(self, batch: list[Waiting]) -> None:
+    def _count(self, batch: list[WaitingChange]) -> None:
         """Add a batch of requests to the figures."""
         self.figures.batches += 1
         self.figures.requests += len(batch)

@@ -19,7 +19,7 @@ from fleet.surfaces.tui.feeds.details import Details
 from fleet.surfaces.tui.feeds.loader import Loader
 from fleet.surfaces.tui.feeds.tabs import Tabs
 from fleet.surfaces.tui.keyboard import Keyboard
-from fleet.surfaces.tui.look import PALETTES, SHEET, Look
+from fleet.surfaces.tui.look import PALETTES, SHEET, ScreenLook
 from fleet.world.funnel import Funnel
 from fleet.world.process.programs import lend_terminal
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
     from fleet.api.views.changes import Changes
     from fleet.model.results.views import Snapshot
-    from fleet.surfaces.tui.feeds.details import Shown, Wish
+    from fleet.surfaces.tui.feeds.details import DetailsWish, Shown
     from fleet.surfaces.tui.look import Palette
 
 # Seconds after which Python switches from a reading thread to the one that draws; Python's default is five times as long.
@@ -58,7 +58,7 @@ class FleetApp(App[None], inherit_bindings=False):
         self.home = home
         self.keys = keys
         self.actor = actor
-        self.look = Look(palette)
+        self.look = ScreenLook(palette)
         # The unexpected error that has ended the TUI.
         self.fault: Exception | None = None
         # Textual chooses how it leaves out colours now, before it knows the theme.
@@ -159,7 +159,7 @@ class FleetApp(App[None], inherit_bindings=False):
         """Let the board draw how many lines each branch changes. Called in the thread of the details."""
         self.board.post(lambda: self.board.show_changes(changes))
 
-    def want(self, wish: Wish | None) -> None:
+    def want(self, wish: DetailsWish | None) -> None:
         """Let the details thread fetch the row and tab that the person looks at; None fetches nothing."""
         self._details.want(wish)
 

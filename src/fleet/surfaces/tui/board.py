@@ -23,7 +23,7 @@ from fleet.surfaces.tui.acts.texts import Texts
 from fleet.surfaces.tui.dialogs.leaving import LEAVING
 from fleet.surfaces.tui.dialogs.picking import Pick
 from fleet.surfaces.tui.feeds.acting import Acts
-from fleet.surfaces.tui.feeds.details import Wish
+from fleet.surfaces.tui.feeds.details import DetailsWish
 from fleet.surfaces.tui.feeds.tabs import TABS
 from fleet.surfaces.tui.look import first_key
 from fleet.surfaces.tui.pages.help import HelpPage
@@ -260,7 +260,7 @@ class Board(Screen[None], inherit_bindings=False):
             self._shown_of = ("", "")
         elif self._shown_of != (row.key, self._tab):
             self.lines.show([Text("…", style=self.look.style("dim"))])
-        self.app.want(Wish(row, self._tab, tuple(self.rows.visible_rows)) if row else None)
+        self.app.want(DetailsWish(row, self._tab, tuple(self.rows.visible_rows)) if row else None)
 
     def _draw_about(self) -> None:
         now = since_epoch(self.snapshot.at) if self.snapshot else 0

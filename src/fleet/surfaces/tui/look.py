@@ -130,7 +130,7 @@ def palette_for(setting: str) -> Palette:
     return LIGHT if ground in _LIGHT_GROUNDS else DARK
 
 
-class Look:
+class ScreenLook:
     """The styles of one palette. Each style is created once and kept."""
 
     def __init__(self, palette: Palette) -> None:

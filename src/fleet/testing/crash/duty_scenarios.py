@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.identity import Identity
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import (
     Scenario,
@@ -50,7 +51,7 @@ def _fail_task(scene: Scene) -> None:
     """Prepare the scene: a failed task, and a program of the person that writes down what it is told."""
     add_bystander(scene)
     command = json.dumps(["sh", "-c", f"cat >>{scene.root}/told; echo >>{scene.root}/told"])
-    with Path(scene.home, "config.toml").open("a", encoding="utf-8") as config:
+    with Path(scene.home, HOME_FILE).open("a", encoding="utf-8") as config:
         config.write(f'notify.on = ["failed"]\nnotify.channels = ["command"]\nnotify.command = {command}\n')
     with scene.fleet() as fleet:
         fleet.tasks.add(project=PROJECT, title="T", slug="t")

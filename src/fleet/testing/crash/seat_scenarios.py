@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model import FLEET_DISPATCH_ID, FLEET_PROJECT
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.identity import Identity
@@ -121,7 +122,7 @@ def _prove(fleet: Fleet) -> None:
     """
     root = Path(fleet.home).parent
     ident, nonce = (root / "new").read_text(encoding="utf-8").split()
-    os.environ |= {"FLEET_DISPATCH_ID": ident, "FLEET_PROJECT": PROJECT, VARIABLE: nonce}
+    os.environ |= {FLEET_DISPATCH_ID: ident, FLEET_PROJECT: PROJECT, VARIABLE: nonce}
     try:
         with Fleet.open(fleet.home) as mine:
             mine.funnel.watcher = fleet.funnel.watcher
@@ -132,7 +133,7 @@ def _prove(fleet: Fleet) -> None:
             if ids:
                 mine.messages.acknowledge(ids)
     finally:
-        for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", VARIABLE):
+        for name in (FLEET_DISPATCH_ID, FLEET_PROJECT, VARIABLE):
             del os.environ[name]
 
 

@@ -194,11 +194,11 @@ class SimulatedKernel:
         """Return the parent's pid of every process that is not hidden, by pid."""
         return {each.pid: each.parent for each in self._table.living.values() if not each.is_hidden}
 
-    def everyone(self) -> list[ps.Entry]:
+    def everyone(self) -> list[ps.ProcessEntry]:
         """Return every living process that is not hidden."""
         seen = (each for each in self._table.entries() if not each.is_hidden)
         return [
-            ps.Entry(each.pid, each.parent, each.session, each.has_terminal, each.start, each.is_stopped)
+            ps.ProcessEntry(each.pid, each.parent, each.session, each.has_terminal, each.start, each.is_stopped)
             for each in seen
         ]
 

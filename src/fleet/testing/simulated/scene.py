@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from fleet.api.fleet import Fleet
 from fleet.model.branches import HEADS, head_ref
 from fleet.model.identity import Identity
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.model.text.times import SECOND
 from fleet.testing.simulated.clock import NEW_YEAR
 from fleet.testing.simulated.machine import SimulatedMachine
@@ -55,7 +56,7 @@ class SimulatedScene:
         self.root = tempfile.mkdtemp(prefix="fleet-simulated-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
         self.home, self.repository = f"{self.root}/home", f"{self.root}/repository"
         os.mkdir(self.home, mode=0o700)
-        Path(self.home, "config.toml").write_text(_CONFIG + settings, encoding="utf-8")
+        Path(self.home, HOME_FILE).write_text(_CONFIG + settings, encoding="utf-8")
         groups = f"{self.root}/cgroup" if cgroups else ""
         if groups:
             os.mkdir(groups)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model import names
+from fleet.model import FLEET_HOME, names
 from fleet.testing.simulated.processes import FIRST
 from fleet.world.tmux import LIMIT, Listing, Pane, Tmux
 
@@ -258,7 +258,7 @@ class SimulatedTmux(Tmux):
 
         def act() -> None:
             if self._server() is None:
-                environment = {**self._machine.shell.environment, "FLEET_HOME": self.home}
+                environment = {**self._machine.shell.environment, FLEET_HOME: self.home}
                 words = ["tmux", "-S", self.socket, "start-server"]
                 process = self._machine.table.spawn(FIRST, words, environment=environment, leads_session=True)
                 process.program = "tmux: server"

@@ -59,7 +59,7 @@ class Reply(Value):
     question: str | None = None  # id of the question whose answer the hook has to wait for
 
 
-class Outcome(Value):
+class HookOutcome(Value):
     """What was recorded for a hook event.
 
     `turn`: how the agent's turn went. `messages`: those that were handed out. `question`: the id of the question that the
@@ -347,14 +347,14 @@ def permission(event: str) -> Payload:
 
 
 # writing --------------------------------------------------------------------------------------------------------------
-def _record_event(event: HookEvent, decide: Decide, *, question: str | None = None) -> Outcome | None:
+def _record_event(event: HookEvent, decide: Decide, *, question: str | None = None) -> HookOutcome | None:
     """In one transaction, call `decide` and record the report that it returns, with the messages it hands out.
 
     `question` is the id of the question that the event asks. Returns None when the agent has ended. If the daemon recorded
     the event under the same key and its reply was lost, return the outcome recorded then.
     """
 
-    def work(tx: Tx) -> Outcome | None:
+    def work(tx: Tx) -> HookOutcome | None:
         agent = q.heard_agent(tx, dispatch=event.dispatch)
         if agent is None:
             return None
@@ -365,9 +365,9 @@ def _record_event(event: HookEvent, decide: Decide, *, question: str | None = No
             record_agent(tx, after)
         _lift_hold(tx, event, report)
         tx.note(event=event.name, state=report.state, detail=report.detail or None)
-        return Outcome(turn=report.turn, messages=handed, question=question)
+        return HookOutcome(turn=report.turn, messages=handed, question=question)
 
-    recorded: Change[Outcome | None] = Change(f"hook {event.name} of {event.dispatch}", work, returns=Outcome)
+    recorded: Change[HookOutcome | None] = Change(f"hook {event.name} of {event.dispatch}", work, returns=HookOutcome)
     return event.by.commit(recorded)
 
 
@@ -418,7 +418,7 @@ def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how
     )
 
 
-def _context_reply(event: HookEvent, outcome: Outcome | None) -> Reply:
+def _context_reply(event: HookEvent, outcome: HookOutcome | None) -> Reply:
     """Return the reply that adds the handed-out messages to the model's context; an empty reply without messages."""
     if outcome is None or not outcome.messages:
         return Reply()
@@ -426,13 +426,13 @@ def _context_reply(event: HookEvent, outcome: Outcome | None) -> Reply:
     return _reply_with(outcome, {"hookSpecificOutput": context})
 
 
-def _reply_with(outcome: Outcome, payload: Payload) -> Reply:
+def _reply_with(outcome: HookOutcome, payload: Payload) -> Reply:
     """Return the reply with this payload and the ids of the messages handed out."""
     return Reply(payload=payload, messages=tuple(message.id for message in outcome.messages))
 
 
 # reading --------------------------------------------------------------------------------------------------------------
-def _asked_question(event: HookEvent) -> asking.Asked:
+def _asked_question(event: HookEvent) -> asking.QuestionAsked:
     """Return the question or permission that the event's tool call asks for."""
     tool, given = event.text("tool"), event.dialect.field(event.payload, "input")
     return asking.question(tool, given, event.dialect.asking, event.dialect.shell)

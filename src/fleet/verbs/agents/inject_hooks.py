@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.engines import hooks, permissions
+from fleet.model import FLEET_HOOKS
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tupl
     event_words = hooks.words_of_events(engine, context.world.fleet_program)
     words = (*(word.replace("{settings}", path) for word in engine.hooks.words), *event_words)
     env = {name: value.replace("{settings}", path) for name, value in engine.hooks.env.items()}
-    return words, {**env, "FLEET_HOOKS": engine.name}
+    return words, {**env, FLEET_HOOKS: engine.name}
 
 
 def inject_rules(context: Context, engine: Engine, project: str, role: str, allowed: Allowed) -> dict[str, str]:

@@ -24,6 +24,7 @@ from fleet.verbs.views.signs_of_life import SignsOfLife, Subject
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.model.states import StateSource
     from fleet.store.queries import Dispatch, LivingAgent
     from fleet.verbs.context import Context
     from fleet.verbs.views.at_work import Unfinished
@@ -34,11 +35,11 @@ _SHOWN_STATES = {"stopped": "stopped, no report", "over_budget": "over budget"}
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class State:
+class ShownState:
     """The state of an agent, the source that says so, since when, and details."""
 
     name: str
-    source: str
+    source: StateSource
     at: int | None = None
     detail: str = ""
 
@@ -77,7 +78,7 @@ def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, sign
     )
 
 
-def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> State:
+def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> ShownState:
     """Return the state of an unfinished dispatch. The first source that knows it decides.
 
     The sources are: a start that is not over, the process, the daemon, the agent's report, its hooks, its status file, its
@@ -92,17 +93,21 @@ def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: Si
         lost = who is not None and who.boot != context.world.host.boot
         if listing.server is not None and not lost:
             context.world.processes.signal(listing.server, signal.SIGCHLD)  # tmux before 3.5 may have missed the exit
-        return State(name="interrupted" if lost else "exited", source="process", detail="not settled yet")
+        return ShownState(name="interrupted" if lost else "exited", source="process", detail="not settled yet")
     if life == "unknown" or who is None:
-        return State(name="unknown", source="process", detail=_foreign_owner(context, row))
+        return ShownState(name="unknown", source="process", detail=_foreign_owner(context, row))
     if is_held_by_daemon(row):
-        return State(name="running", source="daemon", at=row.launched_at, detail=f"daemon, pid {who.pid}")
+        return ShownState(name="running", source="daemon", at=row.launched_at, detail=f"daemon, pid {who.pid}")
     if row.report:
-        return State(name=f"reported {row.report}", source="report", at=row.reported_at, detail=row.report_reason or "")
+        return ShownState(
+            name=f"reported {row.report}", source="report", at=row.reported_at, detail=row.report_reason or ""
+        )
     agent = Subject(row=row, known=known, engine=_engine_or_none(context, row), who=who)
     state = _state_of_living(context, agent, signs)
     trouble = signs.trouble(agent, state.name)
-    return State(name=trouble.name, source=trouble.source, at=trouble.at, detail=trouble.detail) if trouble else state
+    return (
+        ShownState(name=trouble.name, source=trouble.source, at=trouble.at, detail=trouble.detail) if trouble else state
+    )
 
 
 def _foreign_owner(context: Context, row: Dispatch) -> str:
@@ -112,17 +117,17 @@ def _foreign_owner(context: Context, row: Dispatch) -> str:
     return "" if is_own(context, row) else owner_of(context, row)
 
 
-def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
+def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> ShownState:
     """Return the state of a pending dispatch: "starting", or "exited" when it provably will never be launched."""
     from fleet.verbs.dispatch.facts import why_alive  # noqa: PLC0415 - a large import, needed only for a pending dispatch
 
     if why_alive(context, row, listing):
-        return State(name="starting", source="store", at=row.created_at)
+        return ShownState(name="starting", source="store", at=row.created_at)
     next_step = f"`fleet coord start -p {row.project}`" if row.kind == "coord" else "`fleet clean` settles it"
-    return State(name="exited", source="process", detail=f"dead before it started: {next_step}")
+    return ShownState(name="exited", source="process", detail=f"dead before it started: {next_step}")
 
 
-def _state_of_living(context: Context, agent: Subject, signs: SignsOfLife) -> State:
+def _state_of_living(context: Context, agent: Subject, signs: SignsOfLife) -> ShownState:
     """Return the state of an agent whose process lives: from its hooks, its status file or its screen, else "running"."""
     row, engine, hook = agent.row, agent.engine, _state_by_hook(agent.known)
     if hook is not None and not signs.is_unheard(agent, hook.name):
@@ -134,24 +139,26 @@ def _state_of_living(context: Context, agent: Subject, signs: SignsOfLife) -> St
         seen = written if busy else _state_by_screen(context, row, engine, signs) or written
         if seen is not None:
             return seen
-    return hook or State(name="running", source="process", at=row.launched_at)
+    return hook or ShownState(name="running", source="process", at=row.launched_at)
 
 
-def _screen_state_without_hook(context: Context, row: Dispatch, engine: Engine, signs: SignsOfLife) -> State | None:
+def _screen_state_without_hook(
+    context: Context, row: Dispatch, engine: Engine, signs: SignsOfLife
+) -> ShownState | None:
     """Return the state that the screen shows, if it is one that the engine has no hook for; else None."""
     states = states_without_hook(engine)
     seen = _state_by_screen(context, row, engine, signs) if states else None
     return seen if seen is not None and seen.name in states else None
 
 
-def _state_by_hook(known: LivingAgent | None) -> State | None:
+def _state_by_hook(known: LivingAgent | None) -> ShownState | None:
     """Return the state that the hooks reported last; None when no hook has reported."""
     if (
         known is None or not known.state or known.heartbeat_at is None
     ):  # without a heartbeat the state came from the screen
         return None
     name = _SHOWN_STATES.get(known.state, known.state)
-    return State(name=name, source="hook", at=known.state_at, detail=known.detail or "")
+    return ShownState(name=name, source="hook", at=known.state_at, detail=known.detail or "")
 
 
 def _engine_or_none(context: Context, row: Dispatch) -> Engine | None:
@@ -164,15 +171,15 @@ def _engine_or_none(context: Context, row: Dispatch) -> Engine | None:
         return None
 
 
-def _state_by_file(engine: Engine, who: Identity) -> State | None:
+def _state_by_file(engine: Engine, who: Identity) -> ShownState | None:
     """Return the state in the engine's own status file; None without such a file, or when it does not say the state."""
     if engine.status_file is None:
         return None
     state, detail, at = status_file.state_of(engine.status_file, who)
-    return None if state == "unknown" else State(name=state, source="session file", at=at, detail=detail)
+    return None if state == "unknown" else ShownState(name=state, source="session file", at=at, detail=detail)
 
 
-def _state_by_screen(context: Context, row: Dispatch, engine: Engine, signs: SignsOfLife) -> State | None:
+def _state_by_screen(context: Context, row: Dispatch, engine: Engine, signs: SignsOfLife) -> ShownState | None:
     """Return the state that the agent's screen shows; None when the screen is not recognised.
 
     The screen is not read when the engine has no rules for it.
@@ -182,4 +189,4 @@ def _state_by_screen(context: Context, row: Dispatch, engine: Engine, signs: Sig
     state, question = state_of(engine, signs.screen(row.id))
     if state == "unknown":
         return None
-    return State(name=state, source="screen", at=context.world.clock.now(), detail=question)
+    return ShownState(name=state, source="screen", at=context.world.clock.now(), detail=question)

@@ -32,7 +32,7 @@ from fleet.verbs.homes.ownership import host_named, is_own, note_home, refuse_fo
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.model.states import DispatchKind
+    from fleet.model.states import DispatchKind, PromptResult
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.acquire import WhyLeft
@@ -427,7 +427,7 @@ def _inbox_of(context: Context, ident: str) -> Claim | None:
     )
 
 
-def _prompt_outcome(outcome: str, ident: str, context: Context, claim: Claim) -> PromptOutcome:
+def _prompt_outcome(outcome: PromptResult, ident: str, context: Context, claim: Claim) -> PromptOutcome:
     """Return the outcome of a call, with the claim's kind and the absolute path of its file."""
     path = f"{context.world.home}/{claim.name}"
     return PromptOutcome(outcome=outcome, dispatch_id=ident, kind=claim.kind, path=path)

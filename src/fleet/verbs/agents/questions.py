@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
 
 
-def add(tx: Tx, ident: str, dispatch: str, asked: questions.Asked, *, at: int) -> None:
+def add(tx: Tx, ident: str, dispatch: str, asked: questions.QuestionAsked, *, at: int) -> None:
     """Record a question of an agent under the id `ident`. `at` is the time of the question."""
     choices = jsontext.dumps(asked.choices)
     q.add_question(

@@ -13,6 +13,7 @@ from fleet.store import seats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fleet.model.states import SeatState
     from fleet.store.queries import Seat
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
@@ -74,7 +75,7 @@ def _recorded_trouble(rows: Rows, project: str) -> str | None:
     return wake.trouble if wake is not None and seats.is_holder(rows, project, wake.dispatch) else None
 
 
-def _holder_state(context: Context, ident: str | None) -> str:
+def _holder_state(context: Context, ident: str | None) -> SeatState:
     """Return the state of the seat's holder: none, ended, starting, dead before it started, alive, dead or unknown.
 
     `ident` is the holder's dispatch id, None when the seat is free.

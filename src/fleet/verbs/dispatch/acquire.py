@@ -38,7 +38,7 @@ NO_LOCK = -1
 _PATIENCE = 5.0
 _LOOK_AGAIN = 0.02
 # busy: another process works on the resource. not_ours: it is foreign, or unknown. failed: removing it failed.
-Cause = Literal["busy", "not_ours", "failed"]
+KeptCause = Literal["busy", "not_ours", "failed"]
 
 
 class WhyLeft(str):
@@ -48,9 +48,9 @@ class WhyLeft(str):
     """
 
     __slots__ = ("cause",)
-    cause: Cause | None
+    cause: KeptCause | None
 
-    def __new__(cls, words: str = "", cause: Cause | None = None) -> Self:
+    def __new__(cls, words: str = "", cause: KeptCause | None = None) -> Self:
         """Make the text `words` with its `cause`."""
         made = super().__new__(cls, words)
         made.cause = cause

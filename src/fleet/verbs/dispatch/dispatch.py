@@ -29,7 +29,7 @@ from fleet.resources.worktree.branch_ownership import mark_unmarked_branch
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import bundles, seats, tasks
 from fleet.store import queries as q
-from fleet.store.bundles import Seen
+from fleet.store.bundles import SeenResource
 from fleet.store.transaction import Change
 from fleet.verbs.agents import prompts
 from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
@@ -228,7 +228,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
     return to_acquire
 
 
-def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
+def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, SeenResource]]:
     """Return the claims of the task's bundle by kind, each with whether it is free and how its thing looks.
 
     Empty for a coordinator, which has no bundle. First remove things whose creation was interrupted, and undo an
@@ -244,7 +244,7 @@ def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Se
     return {claim.kind: (claim, _look_at_claim(context, claim)) for claim in claims}
 
 
-def _look_at_claim(context: Context, claim: Claim) -> Seen:
+def _look_at_claim(context: Context, claim: Claim) -> SeenResource:
     """Return whether a bundle's claim is free (no process works on its resource), and how its resource looks.
 
     An interrupted removal of a worktree is undone first. Raises WorktreeRefused when the claim is live and its resource is
@@ -262,7 +262,7 @@ def _look_at_claim(context: Context, claim: Claim) -> Seen:
         raise errors.WorktreeRefused(
             path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice
         )
-    return Seen(free=free, look=look)
+    return SeenResource(free=free, look=look)
 
 
 def _mark_branch_if_unmarked(context: Context, claim: Claim) -> None:
@@ -377,7 +377,7 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
 
 
 def _adopt_bundle(
-    tx: Tx, context: Context, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
+    tx: Tx, context: Context, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, SeenResource]]
 ) -> list[Claim]:
     """Make the dispatch the owner of its task's bundle. Returns the claims whose resources must still be created.
 

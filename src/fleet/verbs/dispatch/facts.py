@@ -18,7 +18,7 @@ from fleet.verbs.dispatch import leftover_processes
 from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, why_foreign
 
 if TYPE_CHECKING:
-    from fleet.model.dispatch.remedies import Asker, Condition, Kind, Place, Report
+    from fleet.model.dispatch.remedies import AgentKind, Asker, Condition, Place, ReportAge
     from fleet.store.queries import Dispatch, Seat, TaskState
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
@@ -108,7 +108,7 @@ def facts_about_end(
 
     `listing` (tmux panes) and `census` (processes) are taken anew when they are None and needed.
     """
-    kind: Kind = row.kind if row.kind in {"coord", "finisher"} else "worker"
+    kind: AgentKind = row.kind if row.kind in {"coord", "finisher"} else "worker"
     if not is_unfinished(row):
         why = f"it has ended{': ' + row.blocked_reason if row.blocked_reason else ''}"
         return Seen(condition="ended", kind=kind, own=is_own(context, row), why=why)
@@ -126,7 +126,9 @@ def facts_about_end(
     return _look_at_dead(context, row, kind, listing, census)
 
 
-def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing | None, census: Census | None) -> Seen:
+def _look_at_dead(
+    context: Context, row: Dispatch, kind: AgentKind, listing: Listing | None, census: Census | None
+) -> Seen:
     """Return the facts about a dispatch whose agent is dead: the processes it left, and whether tmux tells how it ended.
 
     `why` of the result is empty when the dispatch can be settled. Panes and processes are read anew when `listing` or
@@ -204,7 +206,7 @@ def _is_exit_grace_over(context: Context, row: Dispatch, now: int) -> bool:
     return asked_at is not None and not 0 <= now - asked_at < duration(context.settings().exit_grace)
 
 
-def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
+def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> ReportAge:
     """Return "none" if the agent has not reported, "fresh" while it may still exit by itself, else "over"."""
     if row.report is None or row.reported_at is None:
         return "none"

@@ -14,7 +14,16 @@ from fleet import errors
 from fleet.engines import command, permissions, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.sandbox import SIGNALS
-from fleet.model import names
+from fleet.model import (
+    FLEET_DISPATCH_ID,
+    FLEET_HOME,
+    FLEET_KIND,
+    FLEET_PREDECESSOR,
+    FLEET_PROJECT,
+    FLEET_PROMPT_FILE,
+    FLEET_TASK,
+    names,
+)
 from fleet.model.agents.actors import TOKEN
 from fleet.model.agents.roles import role_of
 from fleet.model.agents.token import hash_token
@@ -260,7 +269,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         return Launched(program=program, words=words, env=env, cwd=cwd, lease=lease, is_fleet=is_fleet)
     words[0] = program
     files = _files_of_agent(context, row, engine, prompt_file, role)
-    work = sandbox.Work(cwd=cwd, repository=repository, writes=row.slug is not None, files=files)
+    work = sandbox.SandboxWork(cwd=cwd, repository=repository, writes=row.slug is not None, files=files)
     made = sandbox.enclose(context, engine, work, words, env, lease=lease)
     return Launched(program=made.words[0], words=made.words, env=made.env, cwd=cwd, lease=lease, handles=made.handles)
 
@@ -278,14 +287,14 @@ def _files_of_agent(context: Context, row: Dispatch, engine: Engine, prompt_file
 def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
     """Return the environment variables that tell an agent its dispatch, its task and its home."""
     return {
-        "FLEET_HOME": context.world.home,
-        "FLEET_PROJECT": row.project,
-        "FLEET_DISPATCH_ID": row.id,
-        "FLEET_KIND": row.kind,
-        "FLEET_PROMPT_FILE": prompt_file,
+        FLEET_HOME: context.world.home,
+        FLEET_PROJECT: row.project,
+        FLEET_DISPATCH_ID: row.id,
+        FLEET_KIND: row.kind,
+        FLEET_PROMPT_FILE: prompt_file,
         "PATH": f"{_ensure_bin_folder(context)}:{os.environ.get('PATH', os.defpath)}",
-        **({"FLEET_TASK": row.slug} if row.slug else {}),
-        **({"FLEET_PREDECESSOR": row.predecessor} if row.predecessor else {}),
+        **({FLEET_TASK: row.slug} if row.slug else {}),
+        **({FLEET_PREDECESSOR: row.predecessor} if row.predecessor else {}),
         **context.store.read(lambda rows: bundles.port_variables(rows, row.project, row.slug)),
     }
 

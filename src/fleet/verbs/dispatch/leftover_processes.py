@@ -37,7 +37,7 @@ _LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remains:
+class LeftoverProcesses:
     """The processes that a dispatch with a dead agent has left running.
 
     `ours`: processes that provably belong to the dispatch, deepest descendants first. The other fields are pids.
@@ -63,7 +63,7 @@ def way_out(ident: str, pids: Iterable[int]) -> str:
     return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {options}`"
 
 
-def find_remains(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
+def find_remains(context: Context, row: Dispatch, census: Census | None = None) -> LeftoverProcesses:
     """Return the processes that a dispatch has left running, and those in doubt: only `ours` provably belong to it.
 
     `census` is a list of all processes that was read before; with None, or when a process was forked since, it is read
@@ -79,7 +79,7 @@ def find_remains(context: Context, row: Dispatch, census: Census | None = None) 
     return remains
 
 
-def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> Remains:
+def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> LeftoverProcesses:
     """Return the processes in a census (a list of all processes) that a dispatch has left running."""
     process = _process_of_this_boot(context, row)
     pids = _proven_pids(context, row, process, groups, census)
@@ -88,11 +88,11 @@ def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], cen
     known = {*pids, context.world.daemon_pid()}
     bearers = _unexcused(context, row, census, [pid for pid in sorted(census.naming(row.id)) if pid not in known])
     if process is None or row.slug is None or row.kind == "finisher" or _is_confined(context, process, groups):
-        return Remains(ours=alive, bearers=bearers, strangers=[], unreadable=[])
+        return LeftoverProcesses(ours=alive, bearers=bearers, strangers=[], unreadable=[])
     tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
     inside, closed = census.working_in(tree, since=process, server=Identity.parse(row.server or ""))
     strangers = _unexcused(context, row, census, [pid for pid in inside if pid not in {*pids, *bearers}])
-    return Remains(ours=alive, bearers=bearers, strangers=strangers, unreadable=closed)
+    return LeftoverProcesses(ours=alive, bearers=bearers, strangers=strangers, unreadable=closed)
 
 
 def _unexcused(context: Context, row: Dispatch, census: Census, pids: list[int]) -> list[int]:

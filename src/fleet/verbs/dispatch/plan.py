@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet import errors
 from fleet.engines import inheritance, prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.model import names
+from fleet.model import FLEET_DISPATCH_ID, FLEET_HOME, FLEET_PROJECT, FLEET_TASK, names
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
@@ -133,7 +133,7 @@ def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tup
 
 def _check_start(
     context: Context, wanted: Wanted, task: WholeTask | None, *, ticks: bool = False
-) -> tuple[Project, Choice, str | None, dict[str, str]]:
+) -> tuple[Project, EngineChoice, str | None, dict[str, str]]:
     """Do the checks of `check_start` for a task that the caller has read (None: a coordinator), and raise the same errors.
 
     Returns the project, the choice of engine, the autonomy level, and the variables that the agent gets.
@@ -166,7 +166,7 @@ def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None
         raise errors.NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
-class Choice(NamedTuple):
+class EngineChoice(NamedTuple):
     """The engine, model and sandbox of a new agent.
 
     `held` tells why the first choice is held back; None when the first choice is taken.
@@ -174,11 +174,11 @@ class Choice(NamedTuple):
 
     engine: Engine
     model: str | None
-    held: engine_holds.Held | None
+    held: engine_holds.EngineOnHold | None
     sandbox: str | None = None
 
 
-def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Choice:
+def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> EngineChoice:
     """Return the first engine that is not held back by a limit, with its model; when all are held back, the first.
 
     The task's model counts only for the engine that the task runs on by default, or for any engine when there is no
@@ -193,7 +193,7 @@ def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> 
     engine = read_engine(context.world.home, name)
     if model is not None and not engine.model:
         raise errors.BadInput(what=f"the engine {name} cannot be given a model, and {names.model(model)} is asked for")
-    return Choice(engine, None if model is None else names.model(model), held)
+    return EngineChoice(engine, None if model is None else names.model(model), held)
 
 
 def _usual_engine(context: Context, project: str, task: WholeTask) -> str | None:
@@ -275,7 +275,7 @@ def _order_of_resources(
         words=("/usr/bin/env", *_marking_variables(wanted, ident), world.fleet_program, "launch", ident),
         server=str(_choose_tmux_server(context)),
         git_limit=duration(context.settings().git_limit) / SECOND,
-        env={"FLEET_HOME": world.home},
+        env={FLEET_HOME: world.home},
     )
     cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else project.path
     return replace(order, cwd=cwd, prompt=_prompt_of_agent(context, order, task, wanted.handoff))
@@ -286,8 +286,8 @@ def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
 
     Only the session's command gets them, so that a pane that a person splits off does not inherit the mark.
     """
-    task = [f"FLEET_TASK={wanted.slug}"] if wanted.slug else []
-    return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]
+    task = [f"{FLEET_TASK}={wanted.slug}"] if wanted.slug else []
+    return [f"{FLEET_DISPATCH_ID}={ident}", f"{FLEET_PROJECT}={wanted.project}", *task]
 
 
 def _prompt_of_agent(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:

@@ -29,7 +29,7 @@ from fleet.verbs.homes.ownership import is_own, note_home, owner_of
 from fleet.world.home import home_record
 
 if TYPE_CHECKING:
-    from fleet.model.states import ExecState, Report
+    from fleet.model.states import ExecState, ReportState
     from fleet.store.queries import Dispatch, Job
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -177,7 +177,7 @@ def _end_dispatch(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> E
     """
     if not is_unfinished(row):
         return row.exec_state
-    state: Report = "failed" if is_pending(row) else "blocked"
+    state: ReportState = "failed" if is_pending(row) else "blocked"
     stepped = change(EXEC_STEPS, row.exec_state, f"settled_{state}")
     if not q.end_dispatch(tx, id=row.id, **stepped, report=row.report, asked_for=row.asked_for,
                           exit_status=None, reason=why, work=None, at=tx.at):  # fmt: skip

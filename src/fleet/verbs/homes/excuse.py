@@ -43,7 +43,7 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
     return context.commit(_record_excuse(row, whom)) if whom else Excused(id=ident, not_ours=[])
 
 
-def _why_not_excusable(row: Dispatch, pid: int, remains: leftover_processes.Remains, census: Census) -> str:
+def _why_not_excusable(row: Dispatch, pid: int, remains: leftover_processes.LeftoverProcesses, census: Census) -> str:
     """Return why a process in a worktree cannot be excused; "" when it can."""
     if not is_unfinished(row):
         return f"{row.id} has ended already: {row.exec_state}"

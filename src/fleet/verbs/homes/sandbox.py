@@ -41,7 +41,7 @@ _OF_REPOSITORY = ("hooks", "config", "config.worktree")
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Work:
+class SandboxWork:
     """What an agent in a sandbox works on: its folder, its repository, and the files of the home that it reads.
 
     `writes`: whether it may write into the folder.
@@ -146,7 +146,7 @@ def _refuse_shown_home(context: Context) -> None:
 
 
 def enclose(
-    context: Context, engine: Engine, work: Work, words: list[str], env: Mapping[str, str], *, lease: int = -1
+    context: Context, engine: Engine, work: SandboxWork, words: list[str], env: Mapping[str, str], *, lease: int = -1
 ) -> Enclosed:
     """Return an agent's command inside its sandbox.
 
@@ -180,7 +180,7 @@ def enclose(
     return Enclosed(words=wrapped, env=given | declared, handles=(*copies.values(), *blank.values(), *held))
 
 
-def _places_of_git(context: Context, work: Work) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _places_of_git(context: Context, work: SandboxWork) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the paths that git needs for a commit in the agent's folder: those to read, to write, and to protect.
 
     The protected paths lie in writable folders and stay read-only. An agent that may not write gets the repository to

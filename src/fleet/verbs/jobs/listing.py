@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model import FLEET_ITEM
 from fleet.model.branches import job_branch
 from fleet.model.results.jobs import (
     ItemDetails,
@@ -103,7 +104,7 @@ def _job_processes(context: Context, ident: str) -> list[JobProcess]:
         here = is_own(context, claim)
         runner = world.processes.life(runner_of(claim)) if here else "unknown"
         for who in left_processes(claim, world) if here else ():
-            item = world.processes.variable(who, "FLEET_ITEM") or None
+            item = world.processes.variable(who, FLEET_ITEM) or None
             running.append(JobProcess(pid=who.pid, item=item, runner=runner))
     return running
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from fleet.store.queries import Item, Job
     from fleet.verbs.context import Context
 
-    Event = JobChanged | ItemChanged | JobProgress
-    Tell = Callable[[Event], None]
+    JobEvent = JobChanged | ItemChanged | JobProgress
+    Tell = Callable[[JobEvent], None]
 
 _EVERY = 0.5
 

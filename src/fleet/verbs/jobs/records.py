@@ -246,7 +246,7 @@ def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Failure:
+class ItemFailure:
     """A failed attempt: the next state of its item, and what the item's history says of it.
 
     `where` names what failed, such as "map step 2". `not_before` is the time of the retry, None when there is none.
@@ -261,7 +261,7 @@ class Failure:
 
 
 def record_outcomes(
-    job: Job, passed: list[Item], failed: list[Failure], steps: list[JobStep], *, merge: bool
+    job: Job, passed: list[Item], failed: list[ItemFailure], steps: list[JobStep], *, merge: bool
 ) -> Change[None]:
     """Return the change that records ended attempts, with their steps.
 
@@ -285,7 +285,7 @@ def record_outcomes(
     return Change(f"job {job.id}: {len(passed)} passed, {len(failed)} failed", work)
 
 
-def _record_failure(tx: Tx, job: Job, failure: Failure) -> None:
+def _record_failure(tx: Tx, job: Job, failure: ItemFailure) -> None:
     """Record one failed attempt in the item's row and history."""
     item = failure.item
     failed = {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import job_branch
+from fleet.model.dispatch.steps import INTERRUPTED
 from fleet.model.jobs import items
 from fleet.model.jobs.workflow import read
 from fleet.model.results.jobs import JobEnded
@@ -20,7 +21,7 @@ from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.engine_wait import EngineWait
 from fleet.verbs.jobs.items import attempts, inputs, item_outcome, merge_item, run_step
 from fleet.verbs.jobs.items.in_place import InPlace
-from fleet.verbs.jobs.items.item_outcome import Attempt
+from fleet.verbs.jobs.items.item_outcome import ItemAttempt
 from fleet.verbs.jobs.items.own_processes import OwnProcesses, end_leftovers
 from fleet.verbs.jobs.progress import Progress
 from fleet.verbs.jobs.report import write_report
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = 0.15
 _LOOK_SOON = 0.004
 _LOOK_LATER = 1.0
-INTERRUPTED = "interrupted"
 
 
 class _Halt(Exception):
@@ -283,7 +283,7 @@ class Runner:
         rows = self._context.store.read(lambda snapshot: q.items_at_work(snapshot, job=self._job.id))
         return [row for row in rows if part in {None, row.part}]
 
-    def _ended_attempts(self, part: JobPart) -> list[Attempt]:
+    def _ended_attempts(self, part: JobPart) -> list[ItemAttempt]:
         """Return the attempts at items of a part that have ended and are not recorded yet."""
         if self._runs_in_place(part) and self._in_place is not None:
             self._own.note(self._in_place.at_work())
@@ -292,11 +292,11 @@ class Runner:
         for row in self._at_work(part):
             outcome = attempts.check_item(self._context, self._job, row) if row.state == "running" else None
             if outcome is not None:
-                ended.append(Attempt(self._item(row.id) or row, outcome))
+                ended.append(ItemAttempt(self._item(row.id) or row, outcome))
                 self._passed += [row.id] if outcome.passed else []
         return ended
 
-    def _record_outcomes(self, ended: list[Attempt], part: JobPart) -> None:
+    def _record_outcomes(self, ended: list[ItemAttempt], part: JobPart) -> None:
         """Record the next states of the items whose attempts have ended; then stop or pause the job if too many failed."""
         ended = self._put_back_limited(ended)
         if not ended:
@@ -319,7 +319,7 @@ class Runner:
         if failed and part == "map":
             self._stop_if_failing(failed)
 
-    def _put_back_limited(self, ended: list[Attempt]) -> list[Attempt]:
+    def _put_back_limited(self, ended: list[ItemAttempt]) -> list[ItemAttempt]:
         """Put back items whose attempt a usage limit ended: they have not failed. Returns the other attempts."""
         limited = [each for each in ended if each.outcome.signature == items.LIMIT]
         if limited:
@@ -328,7 +328,7 @@ class Runner:
             self.progress.tell_item(each.item, "waiting", f"{self._engines.in_words()}; {each.outcome.reason}")
         return [each for each in ended if each.outcome.signature != items.LIMIT]
 
-    def _stop_if_failing(self, failed: list[records.Failure]) -> None:
+    def _stop_if_failing(self, failed: list[records.ItemFailure]) -> None:
         """Release the items that were skipped, then stop the job if too much has failed.
 
         Raises JobFailed if an item is dead and the workflow's `on_failure` is "stop", _Halt if most items fail alike.
@@ -372,7 +372,7 @@ class Runner:
             return
         outcome = attempts.start(self._context, self._job, item)
         if outcome is not None:
-            self._record_outcomes([Attempt(self._item(row.id) or item, outcome)], part)
+            self._record_outcomes([ItemAttempt(self._item(row.id) or item, outcome)], part)
 
     def _merge_passed(self, part: JobPart) -> None:
         """Merge each item of a part that has passed."""
@@ -388,7 +388,7 @@ class Runner:
         try:
             commit = merge_item.merge(self._context, self._job, row.id)
         except (errors.NotMergeable, errors.GitRefused) as error:
-            parked = records.Failure(item=row, state="parked", reason=str(error), signature="merge", where="merge")
+            parked = records.ItemFailure(item=row, state="parked", reason=str(error), signature="merge", where="merge")
             self._context.commit(records.record_outcomes(self._job, [], [parked], [], merge=True))
             self.progress.tell_item(row, "parked", str(error))
             return

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class BatchEntry:
     """A task to be merged: the order for its finisher, and the task's state when the merge was decided."""
 
     order: Order
@@ -61,7 +61,7 @@ class Results:
     refused: dict[str, Exception] = field(default_factory=dict)
 
 
-def merge_entries(context: Context, entries: list[Entry], results: Results) -> None:
+def merge_entries(context: Context, entries: list[BatchEntry], results: Results) -> None:
     """Merge tasks and add the outcome of each to `results`.
 
     As many are merged together as the setting `merge_batch` allows. A task with its own verify command is merged alone.
@@ -70,10 +70,10 @@ def merge_entries(context: Context, entries: list[Entry], results: Results) -> N
         _merge_group(context, group, results)
 
 
-def _groups(context: Context, entries: list[Entry]) -> list[list[Entry]]:
+def _groups(context: Context, entries: list[BatchEntry]) -> list[list[BatchEntry]]:
     """Return the tasks in groups to merge together, in the given order. A task with its own verify is a group alone."""
-    groups: list[list[Entry]] = []
-    shared: list[Entry] = []
+    groups: list[list[BatchEntry]] = []
+    shared: list[BatchEntry] = []
     for entry in entries:
         most = context.settings(entry.order.project).merge_batch
         if own_verify(context, entry.order):
@@ -86,7 +86,7 @@ def _groups(context: Context, entries: list[Entry]) -> list[list[Entry]]:
     return groups
 
 
-def _merge_group(context: Context, group: list[Entry], results: Results) -> None:
+def _merge_group(context: Context, group: list[BatchEntry], results: Results) -> None:
     """Begin a finisher for each task of a group, then merge the group, and parts of it, until each task is merged or refused."""
     waiting = [[entry for entry in group if _begin_finisher(context, entry, results)]]
     while waiting := [each for each in waiting if each]:
@@ -98,7 +98,7 @@ def _merge_group(context: Context, group: list[Entry], results: Results) -> None
             raise
 
 
-def _end_interrupted(context: Context, entry: Entry) -> None:
+def _end_interrupted(context: Context, entry: BatchEntry) -> None:
     """End the finisher of a task when its merge is interrupted, unless it has announced its merge commit.
 
     An announced commit may already be on the branch: the next merge or sweep asks git, as for a finisher that was
@@ -109,7 +109,7 @@ def _end_interrupted(context: Context, entry: Entry) -> None:
         end_interrupted(context, entry.order)
 
 
-def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:
+def _begin_finisher(context: Context, entry: BatchEntry, results: Results) -> bool:
     """Record the finisher's dispatch of a task. When an error prevents that, add it to `results` and return False."""
     try:
         begin_finisher(context, entry.order)
@@ -119,7 +119,7 @@ def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:
     return True
 
 
-def _try_group(context: Context, group: list[Entry], results: Results) -> list[list[Entry]]:
+def _try_group(context: Context, group: list[BatchEntry], results: Results) -> list[list[BatchEntry]]:
     """Merge, verify and publish a group of tasks. Returns the groups to try next, of which some may be empty."""
     group = _at_the_tip(context, group)
     try:
@@ -140,7 +140,7 @@ def _try_group(context: Context, group: list[Entry], results: Results) -> list[l
     return [[entry for entry in group if entry.slug not in results.merged]]
 
 
-def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
+def _point_to_output(context: Context, first: BatchEntry, entry: BatchEntry) -> None:
     """Write into a finisher's log where the output of its verify is: in the log of the group's first finisher.
 
     Does nothing for the first one itself, or when there is no output.
@@ -151,7 +151,7 @@ def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
         context.world.files.publish(paths.log(entry.order.dispatch, "verify"), text.encode())
 
 
-def _split_group(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:
+def _split_group(context: Context, group: list[BatchEntry], error: Exception) -> list[list[BatchEntry]]:
     """Return the two parts of a group that could not be merged together, to be tried one after the other.
 
     When `error` says that the first task cannot be merged, that task is the first part; otherwise the group is halved.
@@ -163,20 +163,20 @@ def _split_group(context: Context, group: list[Entry], error: Exception) -> list
     return [group[:middle], group[middle:]]
 
 
-def _entries_with_merges(group: list[Entry], made: list[Made]) -> list[tuple[Entry, Made]]:
+def _entries_with_merges(group: list[BatchEntry], made: list[Made]) -> list[tuple[BatchEntry, Made]]:
     """Return each merge that was made, with the entry of its task."""
     by_dispatch = {entry.order.dispatch: entry for entry in group}
     return [(by_dispatch[each.order.dispatch], each) for each in made]
 
 
-def _at_the_tip(context: Context, group: list[Entry]) -> list[Entry]:
+def _at_the_tip(context: Context, group: list[BatchEntry]) -> list[BatchEntry]:
     """Return the group with the integration branch's present commit as the base of each order."""
     order = group[0].order
     tip = context.world.git.resolve(order.repository, head_ref(order.integration)) or order.base
     return [replace(entry, order=replace(entry.order, base=tip)) for entry in group]
 
 
-def _publish_group(context: Context, group: list[Entry], made: list[Made]) -> None:
+def _publish_group(context: Context, group: list[BatchEntry], made: list[Made]) -> None:
     """Announce the merge commits, then move the integration branch to the last one by compare-and-set.
 
     After the announcement nobody can change the tasks. Raises Refused, and merges nothing, when a task was changed
@@ -190,7 +190,7 @@ def _publish_group(context: Context, group: list[Entry], made: list[Made]) -> No
         raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
 
 
-def _announce_merges(pairs: list[tuple[Entry, Made]]) -> Change[None]:
+def _announce_merges(pairs: list[tuple[BatchEntry, Made]]) -> Change[None]:
     """Return the change that announces merge commits; committing it raises Refused if one of the tasks has changed."""
 
     def work(tx: Tx) -> None:
@@ -207,7 +207,7 @@ def _announce_merges(pairs: list[tuple[Entry, Made]]) -> Change[None]:
     return Change(f"announce the merge of {', '.join(entry.slug for entry, _each in pairs)}", work)
 
 
-def _withdraw_announcement(context: Context, group: list[Entry]) -> None:
+def _withdraw_announcement(context: Context, group: list[BatchEntry]) -> None:
     """Withdraw the announced merge commits, so that the tasks can be changed until their merge is tried again."""
 
     def work(tx: Tx) -> None:
@@ -219,21 +219,21 @@ def _withdraw_announcement(context: Context, group: list[Entry]) -> None:
     context.commit(Change(f"try {', '.join(entry.slug for entry in group)} apart", work))
 
 
-def _record_merge(context: Context, entry: Entry, made: Made) -> None:
+def _record_merge(context: Context, entry: BatchEntry, made: Made) -> None:
     """End the finisher and record the merge of its task, in one transaction."""
     order = made.order
     facts = {"integration": order.integration, "made": made.commit, "work": order.work, "base": made.onto}
     commit_merge(context, order.project, entry.slug, commit=made.commit, facts=facts, finisher=order)
 
 
-def _refuse_entry(context: Context, entry: Entry, error: Exception, results: Results) -> None:
+def _refuse_entry(context: Context, entry: BatchEntry, error: Exception, results: Results) -> None:
     """End the finisher of a task that could not be merged, record the error, and park the task if the error says so."""
     most = context.settings().limits_failed_spawns
     end_finisher(context, entry.order, "failed", error, partial(_park_failed_merge, entry, most))
     results.refused[entry.slug] = error
 
 
-def _park_failed_merge(entry: Entry, most: int, tx: Tx, error: Exception) -> str | None:
+def _park_failed_merge(entry: BatchEntry, most: int, tx: Tx, error: Exception) -> str | None:
     """Park the task after a failed merge. Returns the stage at which it is parked; None when it is not parked.
 
     `error` is why. A conflict or a failed verify parks the task at the stage that can repair it. Any other error parks it

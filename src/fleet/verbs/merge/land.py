@@ -17,7 +17,7 @@ from fleet.world.git.checkout import top_of
 
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
-    from fleet.world.git.branch_in_use import Holder
+    from fleet.world.git.branch_in_use import BranchHolder
 
 
 def land(context: Context, project: str, *, dry: bool = False, here: str | None = None) -> Landing:
@@ -83,7 +83,7 @@ def waiting_to_land(context: Context, project: str) -> ToLand | None:
 
 
 def _land_in_checkout(
-    context: Context, checkouts: list[Holder], landing: Landing, tip: str, *, here: str | None
+    context: Context, checkouts: list[BranchHolder], landing: Landing, tip: str, *, here: str | None
 ) -> Landing:
     """Fast-forward the target in the person's own checkout; if that is not allowed, return the reason and the command.
 
@@ -101,7 +101,7 @@ def _land_in_checkout(
     return landing.replaced(run=f"git -C {shlex.quote(holder.path)} merge {flag}{landing.integration}", why=why)
 
 
-def _why_not_moved(context: Context, checkouts: list[Holder], landing: Landing, *, here: str | None) -> str:
+def _why_not_moved(context: Context, checkouts: list[BranchHolder], landing: Landing, *, here: str | None) -> str:
     """Return why a checked-out target may not be moved; "" when it may be moved in its only checkout.
 
     `here` is the folder in which the person is, None when it is not known.

@@ -18,7 +18,7 @@ from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.homes.ownership import is_own, refuse_foreign_bundle
-from fleet.verbs.merge.batch import Entry, Results, merge_entries
+from fleet.verbs.merge.batch import BatchEntry, Results, merge_entries
 from fleet.verbs.merge.branches import follow, integration_branch, refuse_checked_out
 from fleet.verbs.merge.finisher import is_unchanged, order_for, reason_of_merge, record_merge
 from fleet.verbs.merge.named_commit import refuse_moved
@@ -60,14 +60,14 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
     results = Results()
     with merge_turn(context, project, slugs):
         finish_dead_merges(context, project)
-        entries: list[Entry] = []
+        entries: list[BatchEntry] = []
         for slug in dict.fromkeys(slugs):
             try:
                 found = _task_to_merge(context, project, slug)
             except errors.FleetError as error:
                 results.refused[slug] = error
                 continue
-            if isinstance(found, Entry):
+            if isinstance(found, BatchEntry):
                 entries.append(found)
             else:
                 results.merged[slug] = found
@@ -75,7 +75,7 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
     return results
 
 
-def _task_to_merge(context: Context, project: str, slug: str) -> Entry | Merged:
+def _task_to_merge(context: Context, project: str, slug: str) -> BatchEntry | Merged:
     """Return the `Entry` of a task that can be merged; its `Merged` when the integration branch has the work already.
 
     A merge that is on the branch already is recorded if it was not. Raises the error that prevents the merge, and may
@@ -97,7 +97,9 @@ def _task_to_merge(context: Context, project: str, slug: str) -> Entry | Merged:
     if tip is None:
         _refuse_without_branch(context, project, slug, state)
     if not git.contains(repository, integration, tip):
-        return Entry(order=order_for(context, project, slug, integration=integration, base=base, work=tip), was=state)
+        return BatchEntry(
+            order=order_for(context, project, slug, integration=integration, base=base, work=tip), was=state
+        )
     elsewhere = _describe_work_elsewhere(context, project, slug, state)
     if elsewhere is not None:
         _park_and_refuse(context, project, slug, state, elsewhere)

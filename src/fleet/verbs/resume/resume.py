@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
     from fleet.verbs.context import Context
 
-_SESSION = re.compile(r"fleet-([0-9a-f]{8})")
 _MOST = 20
 _TRIES = 5
 
@@ -71,9 +69,11 @@ def find_dispatch_to_resume(context: Context, given: str, project: str | None) -
 
     `project` limits a slug to one project, None searches all.
     """
-    session = _SESSION.fullmatch(given)
     project, bare = names.project_and_slug(given, project)
-    wanted = session[1] if session else given if given == "@last" else names.slug(bare)
+    if names.is_session(given):
+        wanted = names.dispatch_of_session(given)
+    else:
+        wanted = given if given == "@last" else names.slug(bare)
     try:
         return context.store.read(lambda rows: find.find(rows, wanted, project))
     except errors.NoSuchDispatch:

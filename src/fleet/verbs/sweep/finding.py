@@ -21,7 +21,7 @@ def describe_dispatch(row: Dispatch) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SweepOutcome:
     """The outcome of an act: why it failed ("" when it did not), what was moved to the trash, what is still unreleased."""
 
     failure: str = ""
@@ -40,7 +40,7 @@ def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callab
     try:
         outcome = _outcome_of(act())
     except (errors.FleetError, OSError) as error:
-        outcome = Outcome(failure=str(error))
+        outcome = SweepOutcome(failure=str(error))
     if outcome.failure:
         return Swept(what=what, why=why, proof=proof, action=f"could not {action}: {outcome.failure}", standing=True)
     left = [f"left: {'; '.join(outcome.left)}"] if outcome.left else []
@@ -48,10 +48,10 @@ def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callab
     return Swept(what=what, why=why, proof=proof, action=words, done=not left, standing=bool(left))
 
 
-def _outcome_of(returned: object) -> Outcome:
+def _outcome_of(returned: object) -> SweepOutcome:
     """Return the Outcome that stands for what an act of the sweep returned. See `act_on`."""
-    if isinstance(returned, Outcome):
+    if isinstance(returned, SweepOutcome):
         return returned
     if returned is False:
-        return Outcome(failure="it does not answer")
-    return Outcome(left=returned if isinstance(returned, list) else [])
+        return SweepOutcome(failure="it does not answer")
+    return SweepOutcome(left=returned if isinstance(returned, list) else [])

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing, Pane
 
-_SESSION = re.compile(r"fleet-([0-9a-f]{8})")
 _INBOX = re.compile(r"([0-9a-f]{8})\.md")
 _LATE = 168 * HOUR
 
@@ -48,7 +47,7 @@ def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterato
     for pane in listing.panes:
         what = f"tmux session {pane.session}"
         if pane.home != context.world.tmux.home_id:
-            if _SESSION.fullmatch(pane.session) and pane.session not in ours:
+            if names.is_session(pane.session) and pane.session not in ours:
                 yield Swept(what=what, why="it has our name but not our mark", proof=f"its mark is {pane.home or 'missing'}",
                             action="listed only", standing=True)  # fmt: skip
             continue

@@ -40,7 +40,7 @@ from fleet.verbs.merge.merge import finish_dead_merge
 from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
 from fleet.verbs.sweep.clock_doubt import why_clock_doubted
 from fleet.verbs.sweep.derived_files import reconcile_coord_state
-from fleet.verbs.sweep.finding import Outcome, act_on, describe_dispatch
+from fleet.verbs.sweep.finding import SweepOutcome, act_on, describe_dispatch
 from fleet.verbs.sweep.warm_trees import sweep_warm_trees
 from fleet.verbs.tasks.reopen import archive_long_ended
 from fleet.world.home import paths
@@ -177,7 +177,7 @@ def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Pres
             assert_never(remedy)
 
 
-def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
+def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> SweepOutcome:
     """Apply a sweep's remedy to a dispatch and wait until the dispatch has ended.
 
     Returns an Outcome with the reason as `failure` when it does not end. When a finisher ended that had merged before
@@ -185,9 +185,9 @@ def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: List
     """
     applied = apply(context, row, remedy, wait=True, listing=listing)
     if not applied.ended:
-        return Outcome(failure=applied.why or "it does not answer")
+        return SweepOutcome(failure=applied.why or "it does not answer")
     finish_dead_merge(context, row)  # records a merge that a finisher made before it died
-    return Outcome(left=applied.left)
+    return SweepOutcome(left=applied.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,10 +332,10 @@ def _ignored_files_note(context: Context, claims: list[Claim]) -> str:
     return f", {sum(counts)} ignored files put aside before" if counts else ""
 
 
-def _release_bundle(context: Context, project: str, slug: str) -> Outcome:
+def _release_bundle(context: Context, project: str, slug: str) -> SweepOutcome:
     """Release a task's bundle. Returns what could not be released, and which files were moved to the trash."""
     left = release_bundle(context, project, slug)
-    return Outcome(left=left, aside=[] if left else trash.describe_trash(context, project, slug))
+    return SweepOutcome(left=left, aside=[] if left else trash.describe_trash(context, project, slug))
 
 
 def _sweep_gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:

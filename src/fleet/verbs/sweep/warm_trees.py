@@ -10,7 +10,7 @@ from fleet.store import queries as q
 from fleet.verbs.dispatch.acquire import is_free
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.merge.tree.warm import release_warm_tree
-from fleet.verbs.sweep.finding import Outcome, act_on
+from fleet.verbs.sweep.finding import SweepOutcome, act_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,10 +42,10 @@ def _why_released(context: Context, claim: Claim, *, every: bool) -> tuple[str, 
     return ("it is kept for the next merge", "the next merge prepares a new one") if every else ("", "")
 
 
-def release_tree(context: Context, project: str) -> Outcome:
+def release_tree(context: Context, project: str) -> SweepOutcome:
     """Release the warm merge tree of a project. While a merge is using it, return an Outcome with that as `failure`."""
     try:
         with context.world.project_gate(project, "merge"):
-            return Outcome(left=release_warm_tree(context, project))
+            return SweepOutcome(left=release_warm_tree(context, project))
     except errors.GateHeld as held:
-        return Outcome(failure=f"a merge uses it: {held}")
+        return SweepOutcome(failure=f"a merge uses it: {held}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
 
 # The report that is recorded on the agent's dispatch. `abandon` is not recorded: it ends the task at once.
-_DISPATCH_REPORTS: dict[Ending, states.Report] = {"done": "done", "fail": "failed", "block": "blocked"}
+_DISPATCH_REPORTS: dict[Ending, states.ReportState] = {"done": "done", "fail": "failed", "block": "blocked"}
 
 
 def done(
@@ -148,7 +148,9 @@ def _speaking_dispatch(tx: Tx, project: str, slug: str, was: TaskState, caller: 
     return row if row is not None and is_unfinished(row) else None
 
 
-def _record_report(tx: Tx, attempt: Dispatch, report: states.Report, reason: str | None, commit: str | None) -> bool:
+def _record_report(
+    tx: Tx, attempt: Dispatch, report: states.ReportState, reason: str | None, commit: str | None
+) -> bool:
     """Record an agent's report with its reason and commit. Returns False when the same report was recorded before.
 
     The dispatch does not end by this, because the agent may still be writing. Raises Superseded when the agent has reported

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fleet.engines.reader import Engine
     from fleet.model.identity import Identity
+    from fleet.model.states import StateSource
     from fleet.store.queries import Dispatch, LivingAgent
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
@@ -45,14 +46,14 @@ class Subject(Value):
     who: Identity
 
 
-class Trouble(Value):
+class AgentTrouble(Value):
     """Why a busy agent may not make progress: it is silent ("silent"), or one of its processes is stopped ("stopped").
 
     `at` is the time of the last sign of life and `source` what gave it; for a stopped process `at` is None.
     """
 
     name: str  # silent or stopped
-    source: str
+    source: StateSource
     at: int | None
     detail: str
 
@@ -71,7 +72,7 @@ class SignsOfLife:
         self._now = context.world.clock.now()
         self._census: Census | None = None
 
-    def trouble(self, agent: Subject, state: str) -> Trouble | None:
+    def trouble(self, agent: Subject, state: str) -> AgentTrouble | None:
         """Return why an agent in this state may not make progress.
 
         None when it shows signs of life, when it waits for somebody, or when nothing is known.
@@ -97,7 +98,7 @@ class SignsOfLife:
             self._screens = self._context.world.tmux.screens(panes)
         return self._screens.get(pane.number, "")
 
-    def _silent(self, agent: Subject, sign: Sign | None) -> Trouble | None:
+    def _silent(self, agent: Subject, sign: Sign | None) -> AgentTrouble | None:
         """Return the trouble that an agent is silent, `sign` being its newest cheap sign of life.
 
         None when another source shows a newer sign, or when the agent waits for an answer.
@@ -109,16 +110,16 @@ class SignsOfLife:
         if sign is None or not is_older(sign, self._now, most) or self._is_asking(agent):
             return None
         detail = describe_silence(sign, self._now, process=self._process_below(agent.who))
-        return Trouble(name="silent", source=sign.source, at=sign.at, detail=detail)
+        return AgentTrouble(name="silent", source=sign.source, at=sign.at, detail=detail)
 
-    def _stopped(self, agent: Subject) -> Trouble | None:
+    def _stopped(self, agent: Subject) -> AgentTrouble | None:
         """Return the trouble of an agent that has a stopped process; None when it has none."""
         stopped = self._processes().stopped_in(agent.who)
         if not stopped:
             return None
         pid = stopped[0]
         detail = describe_stopped(pid, self._command(pid), is_agent=pid == agent.who.pid)
-        return Trouble(name="stopped", source="process", at=None, detail=detail)
+        return AgentTrouble(name="stopped", source="process", at=None, detail=detail)
 
     def _cheap_signs(self, agent: Subject) -> Iterator[Sign | None]:
         """Yield an agent's signs of life that cost no further read: its start, its last hook, and its screen.
@@ -186,7 +187,7 @@ def _sign_by_hook(known: LivingAgent | None) -> Sign | None:
     return Sign("hook", max(known.state_at or 0, known.heartbeat_at))
 
 
-def _sign_at(source: str, at: int | None) -> Sign | None:
+def _sign_at(source: StateSource, at: int | None) -> Sign | None:
     """Return a sign of life with its source and time; None without a time."""
     return Sign(source, at) if at else None
 

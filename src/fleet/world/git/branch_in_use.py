@@ -28,7 +28,7 @@ _NAMED_IN = ("rebase-merge/head-name", "rebase-apply/head-name", "rebase-merge/u
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Holder:
+class BranchHolder:
     """A worktree that uses a branch.
 
     `operation` is git's operation in progress there, '' when the branch is simply checked out. `called_bare`: git wrongly
@@ -55,7 +55,7 @@ def local_branches(git: Git, repository: str) -> list[str]:
     return [branch_in(ref) for ref in done.out.splitlines()]
 
 
-def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
+def holders(git: Git, repository: str, branch: str) -> list[BranchHolder] | None:
     """Return every worktree that uses a branch; None when git or the file system cannot tell."""
     trees = git.worktrees(repository)
     if trees is None:
@@ -68,12 +68,12 @@ def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
             listed = any(is_same_path(tree.path, path) and tree.branch == branch for tree in trees)
             bare = place == common and _is_called_bare(git, repository, branch, bare=bool(trees) and trees[0].bare)
             if listed or bare or _is_branch_named_in(place, branch):
-                found.append(Holder(path=path, operation=operation, called_bare=bare))
+                found.append(BranchHolder(path=path, operation=operation, called_bare=bare))
     except OSError:
         return None
     known = {os.path.realpath(each.path) for each in found}
     rest = [tree for tree in trees if tree.branch == branch and os.path.realpath(tree.path) not in known]
-    return [*found, *(Holder(path=tree.path) for tree in rest)]
+    return [*found, *(BranchHolder(path=tree.path) for tree in rest)]
 
 
 def why_branch_in_use(git: Git, repository: str, branch: str) -> str:

@@ -241,7 +241,7 @@ class Git:
         place = self._place(path)
         return locks.remove_stale_locks(place, branch, path, self._sees_everyone, self.funnel) if place else []
 
-    def status(self, path: str) -> worktree_status.Status | None:
+    def status(self, path: str) -> worktree_status.TreeStatus | None:
         """Return the uncommitted work in a worktree; None when git fails."""
         return worktree_status.read(self.exactly, path, self.funnel)
 

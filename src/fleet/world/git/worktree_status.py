@@ -69,7 +69,7 @@ class Ask(Protocol):
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Status:
+class TreeStatus:
     """The uncommitted and ignored files of a worktree, by their paths in it.
 
     `changed` has (git's two status letters, path). `hidden` are edited files that index flags hide. An ignored folder ends
@@ -97,14 +97,16 @@ def printable_name(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def read(ask: Ask, path: str, funnel: Funnel) -> Status | None:
+def read(ask: Ask, path: str, funnel: Funnel) -> TreeStatus | None:
     """Return the uncommitted work of a worktree; None when git fails."""
     done, hidden = ask("status", path, *_EVERYTHING), hidden_edits(ask, path, funnel)
     if not done.ok or hidden is None:
         return None
     found = _entries(done.out)
     changed = tuple((code, name) for code, name in found if code != "!!")
-    return Status(changed=changed, hidden=tuple(hidden), ignored=tuple(name for code, name in found if code == "!!"))
+    return TreeStatus(
+        changed=changed, hidden=tuple(hidden), ignored=tuple(name for code, name in found if code == "!!")
+    )
 
 
 def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:

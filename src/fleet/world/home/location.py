@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fleet import errors
+from fleet.model import DEFAULT_HOME, FLEET_HOME
 from fleet.world.home import paths
 from fleet.world.process import surroundings
 
@@ -18,7 +19,7 @@ _PROJECTS = f"/{paths.PROJECTS}/"
 
 def home_path() -> str:
     """Return $FLEET_HOME or ~/.fleet as an absolute path with symlinks resolved, so that one home has one path."""
-    told = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
+    told = os.environ.get(FLEET_HOME) or os.path.expanduser(DEFAULT_HOME)
     if not os.path.isabs(told) and directory_of_asker() is None:
         raise errors.HomeUnusable(path=told, why="the current directory was removed")
     return os.path.realpath(told)

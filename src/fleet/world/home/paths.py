@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fleet import model
+
 DATABASE = "fleet.db"
 WRITERS_LOCK = "fleet.db.writer"
 RECORD = "home.json"
@@ -13,7 +15,7 @@ CLOCK = (
     "locks/clock"  # what time it was when something was last deleted by its age, and until when the clock is doubted
 )
 RESUMED_BOOT = "locks/resumed-boot"  # the boot in which everything that was lost before it has been resumed
-DAEMON_SOCKET = "daemon.sock"  # for persons, and for agents with their token
+DAEMON_SOCKET = model.DAEMON_SOCKET  # for persons, and for agents with their token
 AGENTS_SOCKET = (
     "door/agents.sock"  # for agents with their token alone. A sandbox has its folder: each daemon makes the socket anew
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, SettingValue, merged
+from fleet.model.settings.setting_names import HOME_FILE
+from fleet.model.settings.table import PROJECT_FILE, SettingValue, merged
 
 
 def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:

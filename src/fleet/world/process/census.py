@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from fleet.model import names
+from fleet.model import FLEET_DISPATCH_ID, names
 from fleet.model.identity import Identity
 from fleet.world.process import ps
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Protocol
 
-    from fleet.world.process.ps import Entry, Status
+    from fleet.world.process.ps import ProcessEntry, Status
 
     class Kernel(Protocol):
         """What is asked of the kernel about processes: the module `ps` answers, and documents it, or the simulated world."""
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         def own_pid(self) -> int: ...
         def status(self, pid: int) -> Status | None: ...
         def parents(self) -> dict[int, int]: ...
-        def everyone(self) -> list[Entry]: ...
+        def everyone(self) -> list[ProcessEntry]: ...
         def is_seen(self, pid: int, start: str) -> bool: ...
         def age(self, start: str) -> float:
             """Return how many seconds ago a process started; `start` is its start time as the kernel tells it."""
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
             ...
 
 
-_MARK = b"FLEET_DISPATCH_ID="
+_MARK = f"{FLEET_DISPATCH_ID}=".encode()
 _HINT = f" settle --hint {names.session('')}"
 _FIRST = 1
 # Programs by which a person logs in. What they start belongs to a person, also without a terminal.
@@ -165,9 +165,9 @@ class Census:
             pid = min(below, key=self.age)
         return pid if seen else None
 
-    def _ancestors(self, pid: int) -> list[Entry]:
+    def _ancestors(self, pid: int) -> list[ProcessEntry]:
         """Return the parent of a process, the parent's parent, and so on."""
-        found: list[Entry] = []
+        found: list[ProcessEntry] = []
         entry = self.entries.get(pid)
         while entry is not None and (above := self.entries.get(entry.parent)) is not None and above not in found:
             found.append(above)
@@ -212,7 +212,7 @@ class Census:
         )
         return {_FIRST} | managers | above
 
-    def _is_a_persons(self, entry: Entry, since: int, reapers: set[int], *, are_known: bool) -> bool:
+    def _is_a_persons(self, entry: ProcessEntry, since: int, reapers: set[int], *, are_known: bool) -> bool:
         """Return whether a person started a process: its ancestor is a login, a terminal window, or older than the agent.
 
         `since` is when the agent started. `reapers` inherit orphans, such as process 1: as an ancestor they prove
@@ -232,7 +232,7 @@ class Census:
         return False
 
 
-def _is_from_outside(entry: Entry) -> bool:
+def _is_from_outside(entry: ProcessEntry) -> bool:
     """Return whether somebody outside this container started a process (docker exec). No child of an agent has such a parent."""
     return entry.parent == 0 and entry.pid != _FIRST
 

@@ -13,6 +13,7 @@ import select
 import sys
 
 from fleet.fast import signal
+from fleet.model import FLEET_DISPATCH_ID, FLEET_HOME, FLEET_RUNNER_OF
 from fleet.model.identity import Identity
 from fleet.world.clock import Clock
 from fleet.world.process import pid_namespaces, ps, surroundings
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from fleet.world.process.census import Kernel
 
 _LOOK_AGAIN = 0.01
-_MARK = "FLEET_DISPATCH_ID="
-_RUNNER = "FLEET_RUNNER_OF="
+_MARK = f"{FLEET_DISPATCH_ID}="
+_RUNNER = f"{FLEET_RUNNER_OF}="
 # How many levels below bubblewrap's process the sandboxed program is.
 _DEPTH = 2
 
@@ -49,7 +50,7 @@ class Processes:
     ) -> None:
         self._kernel = kernel
         self._clock = clock or Clock()
-        self._home = f"FLEET_HOME={home}".encode()
+        self._home = f"{FLEET_HOME}={home}".encode()
         self._namespaces = pid_namespaces.PidNamespaces(home, host.boot, socket)
         self._socket = socket
         self._host = host.machine
@@ -240,7 +241,7 @@ class Processes:
 
     def of_home(self, home: str) -> list[Identity]:
         """Return this user's agents and job commands whose environment names the given home."""
-        entry, marks = f"FLEET_HOME={home}".encode(), (_MARK.encode(), _RUNNER.encode())
+        entry, marks = f"{FLEET_HOME}={home}".encode(), (_MARK.encode(), _RUNNER.encode())
         found = []
         for who in self._others():
             told = self._kernel.environment(who.pid)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
     from fleet.world.process.spawn import Spawned
 
-    Child = Popen[bytes] | Spawned
+    StartedProgram = Popen[bytes] | Spawned
 
 # Variables of a parent agent or a git hook, which are wrong for the programs that fleet starts.
 _FOREIGN = frozenset(
@@ -207,7 +207,7 @@ def detach() -> bool:
 
 def _start_program(
     words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, kept: list[int], *, reads: bool
-) -> Child:
+) -> StartedProgram:
     """Start a program with pipes, in a session of its own, with a clean environment.
 
     It inherits the descriptors in `kept`. Its standard input is a pipe if it `reads`, else empty.
@@ -272,7 +272,7 @@ def _input_file(given: str | None) -> IO[bytes]:
     return file
 
 
-def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: str) -> Done:
+def _wait_for_program(child: StartedProgram, text: str | None, limit: float, *, errors: str) -> Done:
     """Wait for a program and return its result; kill it after `limit` seconds.
 
     `text` is its standard input, None for none. `errors` says how to decode bytes that are not UTF-8. Background
@@ -294,14 +294,14 @@ def _descriptor(pipe: IO[bytes] | None) -> int:
     return pipe.fileno()
 
 
-def _kill_after_limit(child: Child, limit: float) -> str:
+def _kill_after_limit(child: StartedProgram, limit: float) -> str:
     """Kill a program that took longer than `limit` seconds, and its process group; return the message to show."""
     os.killpg(child.pid, signal.SIGKILL)  # it leads a process group, so this kills what it started, too
     child.wait()
     return f"no answer within {limit:g} s"
 
 
-def _close_pipes(child: Child) -> None:
+def _close_pipes(child: StartedProgram) -> None:
     """Close a program's pipes without reading to their end: a background process may hold the other end."""
     for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:

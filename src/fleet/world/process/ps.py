@@ -42,7 +42,7 @@ class Status:
         self.zombie = zombie
 
 
-class Entry:
+class ProcessEntry:
     """A living process in the list of all processes."""
 
     __slots__ = ("parent", "pid", "session", "start", "stopped", "terminal")
@@ -140,9 +140,9 @@ def parents() -> dict[int, int]:
     return _parents_of_linux() if _library is None else dict(_library.parents())
 
 
-def everyone() -> list[Entry]:
+def everyone() -> list[ProcessEntry]:
     """Return every living process except the kernel's own."""
-    return _everyone_of_linux() if _library is None else [Entry(*each) for each in _library.everyone()]
+    return _everyone_of_linux() if _library is None else [ProcessEntry(*each) for each in _library.everyone()]
 
 
 def is_seen(pid: int, start: str) -> bool:
@@ -429,7 +429,7 @@ def _parents_of_linux() -> dict[int, int]:
     return found
 
 
-def _everyone_of_linux() -> list[Entry]:
+def _everyone_of_linux() -> list[ProcessEntry]:
     """Return every living process except the kernel's own threads, from /proc."""
     found = []
     for name in os.listdir("/proc"):
@@ -439,5 +439,5 @@ def _everyone_of_linux() -> list[Entry]:
             continue
         if fields and fields[0] not in _ENDED and not int(fields[6]) & _KERNEL:
             parent, session, terminal = int(fields[1]), int(fields[3]), fields[4] != "0"
-            found.append(Entry(int(name), parent, session, terminal, fields[19], fields[0] == _STOPPED))
+            found.append(ProcessEntry(int(name), parent, session, terminal, fields[19], fields[0] == _STOPPED))
     return found

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 from _thread import get_ident
 
+from fleet.model import FLEET_DISPATCH_ID, FLEET_HOME, FLEET_RUNNER_OF
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-_MARKS = (b"FLEET_DISPATCH_ID=", b"FLEET_RUNNER_OF=")
+_MARKS = (f"{FLEET_DISPATCH_ID}=".encode(), f"{FLEET_RUNNER_OF}=".encode())
 _DEEPEST = 64
 _CHUNK = 1 << 16
 
@@ -111,7 +113,7 @@ def marks_above(home: str) -> list[str]:
 def _marks_from(pid: int, home: str) -> list[str]:
     """Return the marks of a process and of its parent processes, nearest first."""
     found: list[str] = []
-    place = f"FLEET_HOME={home}".encode()
+    place = f"{FLEET_HOME}={home}".encode()
     for _ in range(_DEEPEST):
         if pid <= 1:
             break

@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fleet.model.states import StateSource
+
 # The states in which an agent is at work. In all others it waits for something, which the state names.
 BUSY = frozenset({"working", "compacting", "running"})
 # A busy agent that was quiet for this long probably waits for a stopped child process, if it has one.
@@ -23,7 +25,7 @@ class Sign:
 
     __slots__ = ("at", "source")
 
-    def __init__(self, source: str, at: int) -> None:
+    def __init__(self, source: StateSource, at: int) -> None:
         self.source = source
         self.at = at
 

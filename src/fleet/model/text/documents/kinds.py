@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from fleet.model.text.documents.nodes import Fault, Node
+    from fleet.model.text.documents.nodes import DocumentFault, DocumentNode
 
-AUTONOMIES = ("ask", "edits", "allowlist", "full")
 _LONGEST_SHOWN = 80
 
 
-class Kind:
+class ValueKind:
     """A kind of value: what it expects in words, the check, and its JSON Schema."""
 
     __slots__ = ("accepts", "expects", "schema")
@@ -35,28 +34,28 @@ class Kind:
         self.accepts = accepts
         self.schema = schema or {}
 
-    def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
+    def faults(self, node: DocumentNode, name: str, advice: str = "") -> Iterator[DocumentFault]:
         """Yield a fault if the value is not of this kind. `name` is the value's key; `advice` explains the key."""
         if not self.accepts(node.plain):
             yield self.fault(node, name, advice)
 
-    def remarks(self, _node: Node, _name: str) -> Iterator[Fault]:
+    def remarks(self, _node: DocumentNode, _name: str) -> Iterator[DocumentFault]:
         """Yield the faults inside a value of this kind that do not keep the rest of the document from being used."""
         return iter(())
 
-    def fault(self, node: Node, name: str, advice: str) -> Fault:
+    def fault(self, node: DocumentNode, name: str, advice: str) -> DocumentFault:
         """Return the fault of a value that is not of this kind."""
         return node.fault(
             f"{name} is {_value_in_message(node)}, but should be {self.expects}", advice or f"write {self.expects}"
         )
 
 
-class SecretKind(Kind):
+class SecretKind(ValueKind):
     """A kind whose values never appear in messages."""
 
     __slots__ = ()
 
-    def fault(self, node: Node, name: str, advice: str) -> Fault:
+    def fault(self, node: DocumentNode, name: str, advice: str) -> DocumentFault:
         """Return the fault of a value that is not of this kind, without the value."""
         return node.fault(f"{name} should be {self.expects}", advice or f"write {self.expects}")
 
@@ -68,7 +67,7 @@ class Key:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: ValueKind,
         help: str = "",  # noqa: A002
         *,
         required: bool = False,
@@ -80,7 +79,7 @@ class Key:
         self.default = default
 
 
-def _value_in_message(node: Node) -> str:
+def _value_in_message(node: DocumentNode) -> str:
     """Return a value as an error message shows it, without the password in a database address."""
     if node.value is None:
         return "nothing"
@@ -122,46 +121,46 @@ def _is_engines(value: object) -> bool:
     return bool(value) and all(map(_is_engine, value)) and len(set(value)) == len(value)
 
 
-ANYTHING = Kind("anything")
-FLAG = Kind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
-TEXT = Kind("a text", _is_text, {"type": "string"})
-NONBLANK = Kind("a text that is not blank", _is_nonblank, {"type": "string", "pattern": r"\S"})
-WORDS = Kind("a list of words", lambda value: isinstance(value, list) and all(map(_is_text, value)))
-SOME_WORDS = Kind("a list of words, at least one", lambda value: WORDS.accepts(value) and bool(value))
-ENGINE = Kind(
+ANYTHING = ValueKind("anything")
+FLAG = ValueKind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
+TEXT = ValueKind("a text", _is_text, {"type": "string"})
+NONBLANK = ValueKind("a text that is not blank", _is_nonblank, {"type": "string", "pattern": r"\S"})
+WORDS = ValueKind("a list of words", lambda value: isinstance(value, list) and all(map(_is_text, value)))
+SOME_WORDS = ValueKind("a list of words, at least one", lambda value: WORDS.accepts(value) and bool(value))
+ENGINE = ValueKind(
     "an engine's name (`fleet engine list` shows them)",
     _is_engine,
     {"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,39}$"},
 )
-ENGINES = Kind(
+ENGINES = ValueKind(
     'an engine\'s name, or a list like ["claude", "codex"] (`fleet engine list` shows them)',
     _is_engines,
     {"type": ["string", "array"], "items": {"type": "string"}},
 )
 
 
-def count(least: int, most: int) -> Kind:
+def count(least: int, most: int) -> ValueKind:
     """Return the kind of a whole number from `least` to `most`."""
-    return Kind(
+    return ValueKind(
         f"a whole number from {least} to {most}",
         lambda value: is_number(value) and isinstance(value, int) and least <= value <= most,
         {"type": "integer", "minimum": least, "maximum": most},
     )
 
 
-def choice(*words: str) -> Kind:
+def choice(*words: str) -> ValueKind:
     """Return the kind of a value that has to be one of these words."""
     quoted = [repr(word) for word in words]
-    return Kind(
+    return ValueKind(
         f"{', '.join(quoted[:-1])} or {quoted[-1]}",
         lambda value: isinstance(value, str) and value in words,
         {"enum": list(words)},
     )
 
 
-def choices(*words: str) -> Kind:
+def choices(*words: str) -> ValueKind:
     """Return a kind that accepts a list of distinct words from `words`."""
-    return Kind(
+    return ValueKind(
         f"a list of {', '.join(map(repr, words))}",
         lambda value: (
             isinstance(value, list) and all(each in words for each in value) and len(set(value)) == len(value)
@@ -170,7 +169,7 @@ def choices(*words: str) -> Kind:
     )
 
 
-def duration_like(example: str, *, least: int = 1) -> Kind:
+def duration_like(example: str, *, least: int = 1) -> ValueKind:
     """Return the kind of a duration of at least `least` milliseconds."""
 
     def accepts(value: object) -> bool:
@@ -179,7 +178,7 @@ def duration_like(example: str, *, least: int = 1) -> Kind:
         except errors.BadTime:
             return False
 
-    return Kind(f"a duration like {example}", accepts, {"type": "string", "pattern": r"^\s*[0-9]{1,6}[smhdw]\s*$"})
+    return ValueKind(f"a duration like {example}", accepts, {"type": "string", "pattern": r"^\s*[0-9]{1,6}[smhdw]\s*$"})
 
 
-AUTONOMY = choice(*AUTONOMIES)
+AUTONOMY = choice(*names.AUTONOMIES)

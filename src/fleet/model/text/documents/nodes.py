@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 DEEPEST = 100
 
 
-class Fault:
+class DocumentFault:
     """One fault of a document: where it is, why it is wrong, and what to write instead."""
 
     __slots__ = ("advice", "column", "line", "why")
@@ -25,15 +25,15 @@ class Fault:
         return {"line": self.line, "column": self.column, "why": self.why, "advice": self.advice}
 
 
-class Unreadable(Exception):
+class UnreadableDocument(Exception):
     """The text is not a document that can be parsed."""
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: DocumentFault) -> None:
         self.fault = fault
         super().__init__(fault.why)
 
 
-class Node:
+class DocumentNode:
     """One value of a document: a scalar, a list of nodes, or a table of nodes with the line and column of each key."""
 
     __slots__ = ("column", "keys", "line", "value")
@@ -59,7 +59,7 @@ class Node:
             return [node.plain for node in self.value]
         return self.value
 
-    def fault(self, why: str, advice: str = "", *, key: str = "") -> Fault:
+    def fault(self, why: str, advice: str = "", *, key: str = "") -> DocumentFault:
         """Return a fault at the line and column of this value, or of its key `key` if the value has that key."""
         line, column = self.keys.get(key, (self.line, self.column))
-        return Fault(line=line, column=column, why=why, advice=advice)
+        return DocumentFault(line=line, column=column, why=why, advice=advice)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from fleet.model.text.documents.kinds import Key, Kind
+from fleet.model.text.documents.kinds import Key, ValueKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from fleet.model.text.documents.nodes import Fault, Node
+    from fleet.model.text.documents.nodes import DocumentFault, DocumentNode
 
 
-class Table(Kind):
+class Table(ValueKind):
     """A table with known keys. Exactly one key of `one_of` must be present. An open table may have unknown keys.
 
     In messages, `what` names the table, `noun` is the word for its keys, and `listing` says which keys there are.
@@ -39,7 +39,7 @@ class Table(Kind):
         self.listing = listing or f"there are {', '.join(keys)}"
         self.schema = self._schema()
 
-    def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
+    def faults(self, node: DocumentNode, name: str, advice: str = "") -> Iterator[DocumentFault]:
         """Yield a fault if the value is not a table, for each unknown or missing key, and for each wrong value."""
         if not isinstance(node.value, dict):
             yield self.fault(node, name, advice)
@@ -55,7 +55,7 @@ class Table(Kind):
                 yield node.fault(f"unknown {self.noun} {key!r} in {self.what}", hint, key=key)
         yield from self._faults_of_missing(node)
 
-    def _faults_of_missing(self, node: Node) -> Iterator[Fault]:
+    def _faults_of_missing(self, node: DocumentNode) -> Iterator[DocumentFault]:
         """Yield a fault for each missing required key, and one unless exactly one key of `one_of` is present."""
         for name, key in self.keys.items():
             if key.required and name not in node.value:
@@ -85,19 +85,19 @@ def _key_schema(key: Key) -> dict[str, Any]:
     return schema if key.default is None else {**schema, "default": key.default}
 
 
-class TableOf(Kind):
+class TableOf(ValueKind):
     """A table with any keys: all keys are of one kind, and all values are of one kind."""
 
     __slots__ = ("_names", "_values")
 
-    def __init__(self, values: Kind, names: Kind | None = None, *, expects: str = "a table") -> None:
+    def __init__(self, values: ValueKind, names: ValueKind | None = None, *, expects: str = "a table") -> None:
         super().__init__(expects, schema={"type": "object", "additionalProperties": values.schema})
         self._values = values
         self._names = names
         if names is not None:
             self.schema["propertyNames"] = names.schema
 
-    def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
+    def faults(self, node: DocumentNode, name: str, advice: str = "") -> Iterator[DocumentFault]:
         """Yield a fault if the value is not a table, and for each wrong key and value."""
         if not isinstance(node.value, dict):
             yield self.fault(node, name, advice)
@@ -108,19 +108,19 @@ class TableOf(Kind):
             yield from self._values.faults(value, key)
 
 
-class ListOf(Kind):
+class ListOf(ValueKind):
     """A list of at least `least` values of one kind."""
 
     __slots__ = ("_kind", "_least")
 
-    def __init__(self, kind: Kind, least: int = 0, *, expects: str = "") -> None:
+    def __init__(self, kind: ValueKind, least: int = 0, *, expects: str = "") -> None:
         super().__init__(expects or ("a list with at least one value" if least else "a list"))
         self._kind = kind
         self._least = least
         parts = {"items": kind.schema, "minItems": least}
         self.schema = {"type": "array"} | {name: part for name, part in parts.items() if part}
 
-    def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
+    def faults(self, node: DocumentNode, name: str, advice: str = "") -> Iterator[DocumentFault]:
         """Yield a fault if the value is not a list or is too short, and for each wrong entry."""
         if not isinstance(node.value, list) or len(node.value) < self._least:
             yield self.fault(node, name, advice)
@@ -129,7 +129,7 @@ class ListOf(Kind):
             yield from self._kind.faults(each, f"an item of {name}")
 
 
-class ListOrTable(Kind):
+class ListOrTable(ValueKind):
     """A list, or a table that says where the list is."""
 
     __slots__ = ("_table",)
@@ -138,7 +138,7 @@ class ListOrTable(Kind):
         super().__init__(f"a list, or {table.expects}", schema={"oneOf": [{"type": "array"}, table.schema]})
         self._table = table
 
-    def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
+    def faults(self, node: DocumentNode, name: str, advice: str = "") -> Iterator[DocumentFault]:
         """Yield the faults of a table, or one fault if the value is neither a list nor a table."""
         if isinstance(node.value, dict):
             yield from self._table.faults(node, name, advice)

@@ -6,13 +6,13 @@ import re
 import tomllib
 from typing import Any
 
-from fleet.model.text.documents.nodes import DEEPEST, Fault, Node, Unreadable
+from fleet.model.text.documents.nodes import DEEPEST, DocumentFault, DocumentNode, UnreadableDocument
 
 _HEAD = re.compile(r"\s*(\[\[?)\s*([\w.\-\"' ]+?)\s*\]")
 _KEY = re.compile(r"\s*([\w.\-\"' ]+?)\s*=")
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> DocumentNode:
     """Return the tree of a TOML text; raise Unreadable when the text is not TOML or nested too deep."""
     try:
         return _node(tomllib.loads(text), "", 1, _lines(text))
@@ -25,8 +25,8 @@ def parse(text: str) -> Node:
         raise _unreadable(int(where[1]) if where else last, why, "see https://toml.io for the syntax") from None
 
 
-def _unreadable(line: int, why: str, advice: str) -> Unreadable:
-    return Unreadable(Fault(line=line, column=1, why=why, advice=advice))
+def _unreadable(line: int, why: str, advice: str) -> UnreadableDocument:
+    return UnreadableDocument(DocumentFault(line=line, column=1, why=why, advice=advice))
 
 
 def _most_nested(text: str) -> int:
@@ -35,7 +35,7 @@ def _most_nested(text: str) -> int:
     return weights.index(max(weights)) + 1
 
 
-def _node(value: Any, path: str, line: int, lines: dict[str, int], depth: int = 0) -> Node:  # noqa: ANN401
+def _node(value: Any, path: str, line: int, lines: dict[str, int], depth: int = 0) -> DocumentNode:  # noqa: ANN401
     """Return the tree of a value whose dotted name is `path`; raise RecursionError when it is nested too deep.
 
     `lines` has the line of each dotted name. A value without one, as in an inline table, gets `line`, that of its
@@ -44,16 +44,16 @@ def _node(value: Any, path: str, line: int, lines: dict[str, int], depth: int = 
     if depth > DEEPEST:
         raise RecursionError
 
-    def inner(key: object, below: object) -> Node:
+    def inner(key: object, below: object) -> DocumentNode:
         place = f"{path}.{key}" if path else str(key)
         return _node(below, place, lines.get(place, line), lines, depth + 1)
 
     if isinstance(value, list):
-        return Node([inner(number, each) for number, each in enumerate(value)], line)
+        return DocumentNode([inner(number, each) for number, each in enumerate(value)], line)
     if not isinstance(value, dict):
-        return Node(value, line)
+        return DocumentNode(value, line)
     nodes = {key: inner(key, below) for key, below in value.items()}
-    return Node(nodes, line, keys={key: (node.line, 1) for key, node in nodes.items()})
+    return DocumentNode(nodes, line, keys={key: (node.line, 1) for key, node in nodes.items()})
 
 
 def _lines(text: str) -> dict[str, int]:

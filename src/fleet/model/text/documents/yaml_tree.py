@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from fleet.model.text.documents.nodes import DEEPEST, Fault, Node, Unreadable
+from fleet.model.text.documents.nodes import DEEPEST, DocumentFault, DocumentNode, UnreadableDocument
 
 _MOST_NODES = 200_000
 _TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
@@ -14,10 +14,10 @@ _PLAIN = {"str": str, "int": int, "float": float}
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> DocumentNode:
     """Return the tree of a YAML text; raise Unreadable when the text is not YAML, empty or nested too deep."""
     try:
-        composed = yaml.compose(text, Loader=_Loader)
+        composed = yaml.compose(text, Loader=_YamlLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -30,12 +30,14 @@ def parse(text: str) -> Node:
     return _Builder().node(composed, ())
 
 
-def _unreadable(line: int, column: int, why: str) -> Unreadable:
+def _unreadable(line: int, column: int, why: str) -> UnreadableDocument:
     """Return the error for a document that cannot be read, with the position of the fault."""
-    return Unreadable(Fault(line=line, column=column, why=why, advice="`fleet job validate --help` shows an example"))
+    return UnreadableDocument(
+        DocumentFault(line=line, column=column, why=why, advice="`fleet job validate --help` shows an example")
+    )
 
 
-class _Loader(yaml.SafeLoader):
+class _YamlLoader(yaml.SafeLoader):
     """A YAML loader that refuses a text nested too deep, before Python's recursion limit is reached."""
 
     def __init__(self, stream: str) -> None:
@@ -60,7 +62,7 @@ class _Builder:
     def __init__(self) -> None:
         self._count = 0
 
-    def node(self, given: yaml.Node, above: tuple[int, ...]) -> Node:
+    def node(self, given: yaml.Node, above: tuple[int, ...]) -> DocumentNode:
         """Return the tree of a YAML node. `above` has the ids of the nodes around it, to detect endless aliases."""
         line, column = given.start_mark.line + 1, given.start_mark.column + 1
         self._count += 1
@@ -72,12 +74,12 @@ class _Builder:
         if isinstance(given, yaml.MappingNode):
             return self._mapping(given, line, column, inside)
         if isinstance(given, yaml.SequenceNode):
-            return Node([self.node(each, inside) for each in given.value], line, column)
-        return Node(_scalar(given, line, column), line, column)
+            return DocumentNode([self.node(each, inside) for each in given.value], line, column)
+        return DocumentNode(_scalar(given, line, column), line, column)
 
-    def _mapping(self, given: yaml.MappingNode, line: int, column: int, inside: tuple[int, ...]) -> Node:
+    def _mapping(self, given: yaml.MappingNode, line: int, column: int, inside: tuple[int, ...]) -> DocumentNode:
         """Return the node of a mapping; raise Unreadable for keys that are not text or occur twice."""
-        value: dict[str, Node] = {}
+        value: dict[str, DocumentNode] = {}
         keys: dict[str, tuple[int, int]] = {}
         for key, below in given.value:
             place = key.start_mark.line + 1, key.start_mark.column + 1
@@ -87,7 +89,7 @@ class _Builder:
                 raise _unreadable(*place, f"the key {key.value!r} is there twice")
             value[key.value] = self.node(below, inside)
             keys[key.value] = place
-        return Node(value, line, column, keys)
+        return DocumentNode(value, line, column, keys)
 
 
 def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - whatever YAML can say

@@ -9,7 +9,16 @@ from __future__ import annotations
 import os
 import sys
 
-from fleet.model import VERSION
+from fleet.model import (
+    DAEMON_SOCKET,
+    DEFAULT_HOME,
+    FLEET_DIRECT,
+    FLEET_DISPATCH_ID,
+    FLEET_DOOR,
+    FLEET_HOME,
+    FLEET_TOKEN,
+    VERSION,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,16 +62,16 @@ def ask(words: list[str]) -> tuple[dict[str, Any], str | None]:
 
     The result is {} when this process has to run the command; the key is None when the daemon was not asked.
     """
-    if not _is_ours(words) or os.environ.get("FLEET_DIRECT") or "_FLEET_COMPLETE" in os.environ:
+    if not _is_ours(words) or os.environ.get(FLEET_DIRECT) or "_FLEET_COMPLETE" in os.environ:
         return {}, None
-    door = os.environ.get("FLEET_DOOR")
-    path = door or f"{os.environ.get('FLEET_HOME') or os.path.expanduser('~/.fleet')}/daemon.sock"
+    door = os.environ.get(FLEET_DOOR)
+    path = door or f"{_home()}/{DAEMON_SOCKET}"
     if not os.path.exists(path) or (getattr(sys.stdout, "encoding", None) or "").lower() != "utf-8":
         return {}, None
     key = os.urandom(12).hex()
     answer = exchange(path, _request(words, key))
     if answer is None and not door:
-        os.environ["FLEET_DIRECT"] = "1"  # it did not answer: this process does everything itself
+        os.environ[FLEET_DIRECT] = "1"  # it did not answer: this process does everything itself
     return _result(answer or {}), key
 
 
@@ -80,20 +89,25 @@ def _result(answer: dict[str, Any]) -> dict[str, Any]:
 
 def is_there() -> bool:
     """Whether a daemon accepts connections at the home's socket; False with FLEET_DIRECT."""
-    home = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
-    if os.environ.get("FLEET_DIRECT") or not os.path.exists(f"{home}/daemon.sock"):
+    path = f"{_home()}/{DAEMON_SOCKET}"
+    if os.environ.get(FLEET_DIRECT) or not os.path.exists(path):
         return False
     from fleet.fast import unix_socket
 
     connection = unix_socket()
     try:
-        with _Address(f"{home}/daemon.sock") as address:
+        with _Address(path) as address:
             connection.connect(address)
     except OSError:
         return False
     finally:
         connection.close()
     return True
+
+
+def _home() -> str:
+    """Return the path of the fleet home, as the environment has it."""
+    return os.environ.get(FLEET_HOME) or os.path.expanduser(DEFAULT_HOME)
 
 
 class _Address:
@@ -131,11 +145,11 @@ def _request(words: list[str], key: str) -> bytes:
     environ = {
         name: value
         for name, value in os.environ.items()
-        if (name.startswith("FLEET_") and name != "FLEET_TOKEN") or name in _SENT
+        if (name.startswith("FLEET_") and name != FLEET_TOKEN) or name in _SENT
     }
     caller = {
-        "dispatch": os.environ.get("FLEET_DISPATCH_ID"),
-        "token": os.environ.get("FLEET_TOKEN"),
+        "dispatch": os.environ.get(FLEET_DISPATCH_ID),
+        "token": os.environ.get(FLEET_TOKEN),
         "directory": _directory(),
         "environ": environ,
     }

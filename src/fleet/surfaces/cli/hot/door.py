@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from fleet.fast import encode
-from fleet.model import VERSION
+from fleet.model import FLEET_DISPATCH_ID, VERSION
 from fleet.model.agents.actors import TOKEN
 from fleet.model.agents.allow import ALLOWED_VARIABLE
 from fleet.model.dispatch.one_time_proof import VARIABLE
@@ -149,6 +149,6 @@ class HookingByDoor:
 
 def _request(method: str, args: Json, key: str) -> bytes:
     """Return a request to the daemon in the name of this agent, as a line of JSON."""
-    caller = {"dispatch": os.environ.get("FLEET_DISPATCH_ID"), "token": os.environ.get(TOKEN)}
+    caller = {"dispatch": os.environ.get(FLEET_DISPATCH_ID), "token": os.environ.get(TOKEN)}
     request = {"id": 1, "method": method, "args": args, "key": key, "caller": caller, "fleet": VERSION}
     return encode(request).encode("utf-8", "surrogateescape") + b"\n"

@@ -9,6 +9,7 @@ import os
 import sys
 
 from fleet.api.agents.dialects import dialect_of
+from fleet.model import FLEET_DIRECT, FLEET_DISPATCH_ID
 from fleet.model.agents.actors import DOOR, TOKEN
 from fleet.model.text import jsontext
 from fleet.model.text.times import iso
@@ -81,7 +82,7 @@ def _hooking(funnel: Funnel) -> Hooking | HookingByDoor | HookingAtHome:
 
         return HookingByDoor(door)
     path = f"{home_path()}/{paths.DAEMON_SOCKET}"
-    if os.environ.get(TOKEN) and not os.environ.get("FLEET_DIRECT") and os.path.exists(path):
+    if os.environ.get(TOKEN) and not os.environ.get(FLEET_DIRECT) and os.path.exists(path):
         from fleet.surfaces.cli.hot.at_home import HookingAtHome  # noqa: PLC0415 - loads next to nothing
 
         return HookingAtHome(path, funnel)
@@ -150,7 +151,7 @@ def _own_status_command(dialect: Dialect) -> str:
 
 def _write_last_error(what: str, error: BaseException, at: int, funnel: Funnel) -> None:
     """Write a failed hook to hooks/last-error in the home, for `fleet doctor`; ignore a failure to write."""
-    line = f"{iso(at)} {what} ({os.environ.get('FLEET_DISPATCH_ID')}): {type(error).__name__}: {error}\n"
+    line = f"{iso(at)} {what} ({os.environ.get(FLEET_DISPATCH_ID)}): {type(error).__name__}: {error}\n"
     try:
         funnel.through(
             "write last-error", lambda: _write_error_file(f"{home_path()}/{paths.LAST_HOOK_ERROR}", line[:2_000])

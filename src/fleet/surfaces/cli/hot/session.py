@@ -8,7 +8,7 @@ import sys
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.model import names
+from fleet.model import FLEET_DISPATCH_ID, FLEET_PROJECT, FLEET_TASK, names
 from fleet.model.text import escapes
 from fleet.world.process.programs import detach
 
@@ -51,7 +51,7 @@ def step() -> int:
     gc.freeze()  # so that the first collection does not look at all that was imported
     gc.enable()
     try:
-        dispatch, project, slug = (os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK"))
+        dispatch, project, slug = (os.environ[name] for name in (FLEET_DISPATCH_ID, FLEET_PROJECT, FLEET_TASK))
     except KeyError as error:
         raise errors.BadInput(what=f"{error.args[0]} is not set: this command is for the sessions of a job") from None
     with Fleet.open(asks_daemon=False) as fleet:

@@ -38,7 +38,7 @@ def waiting(what: str) -> Iterator[None]:
     if command is not None and command.params.get("json"):
         yield
         return
-    notice = Notice(what, moving=sys.stderr.isatty())
+    notice = WaitNotice(what, moving=sys.stderr.isatty())
     notice.start()
     try:
         yield
@@ -46,7 +46,7 @@ def waiting(what: str) -> Iterator[None]:
         notice.stop()
 
 
-class Notice:
+class WaitNotice:
     """The message about one wait of a command. A thread prints it, while the command's own thread waits.
 
     With `moving`, the message is one line on a terminal, rewritten again and again with the time passed.

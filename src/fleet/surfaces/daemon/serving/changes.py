@@ -43,7 +43,7 @@ class Subscriber:
         self.after = after
 
 
-class Changes:
+class ChangeFeed:
     """All subscriptions, and the thread that pushes operations to them."""
 
     def __init__(

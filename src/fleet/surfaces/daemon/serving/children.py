@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.remote.acts import GONE_ON_WITH
 from fleet.api.remote.door import DIRECT
+from fleet.model import FLEET_HOME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fleet.api.remote.wire import Json
     from fleet.surfaces.daemon.household import Household
     from fleet.surfaces.daemon.serving.connection import Connection
-    from fleet.surfaces.daemon.serving.requests import Request
+    from fleet.surfaces.daemon.serving.requests import DaemonRequest
 
 MOST = 64
 _LAST_WORDS = 2_000
@@ -40,7 +41,7 @@ class Children:
     def __init__(self, household: Household, send: Callable[[Connection, Json], None]) -> None:
         self._household = household
         self._send = send
-        self._at_work: dict[Popen[bytes], Request] = {}
+        self._at_work: dict[Popen[bytes], DaemonRequest] = {}
         # Whether the daemon ends, and leaves its children.
         self._is_leaving = False
         # How many were begun and have not ended, also those whose process is only about to start.
@@ -51,7 +52,7 @@ class Children:
         """Return how many child processes are at work."""
         return self._begun
 
-    def perform(self, request: Request) -> None:
+    def perform(self, request: DaemonRequest) -> None:
         """Perform a request in a child process; its answer is sent later.
 
         Raise Refused when 64 children are at work.
@@ -87,7 +88,7 @@ class Children:
         for child in ours:
             self._household.funnel.through("interrupt a child", lambda: _interrupt(child))  # noqa: B023 - called at once
 
-    def _attend(self, request: Request) -> None:
+    def _attend(self, request: DaemonRequest) -> None:
         """Run one request in a child and send its answer, or the error, to the client. Runs in a thread of its own."""
         try:
             answer = self._answer_of(request)
@@ -97,13 +98,13 @@ class Children:
             self._begun -= 1
         self._send(request.connection, answer)
 
-    def _answer_of(self, request: Request) -> Json:
+    def _answer_of(self, request: DaemonRequest) -> Json:
         """Start the child for a request and return its answer.
 
         Interrupt the child if the client has gone away while the child was started.
         """
         world, asker = self._household.world(), request.surroundings
-        env = {**asker.environ, "FLEET_HOME": self._household.home, DIRECT: "1"}
+        env = {**asker.environ, FLEET_HOME: self._household.home, DIRECT: "1"}
         folder = asker.directory if asker.directory and os.path.isdir(asker.directory) else self._household.home
         child = world.programs.begin(
             f"perform {request.method}", [world.fleet_program, "daemon", "act"], env=env, cwd=folder
@@ -118,7 +119,7 @@ class Children:
             with self._lock:
                 del self._at_work[child]
 
-    def _listen(self, child: Popen[bytes], request: Request) -> Json:
+    def _listen(self, child: Popen[bytes], request: DaemonRequest) -> Json:
         """Send the request to the child, pass its progress on to the client, and return its answer.
 
         Raise FleetError, with the end of the child's error output, when the child ends without an answer.

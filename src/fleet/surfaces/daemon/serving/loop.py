@@ -36,7 +36,7 @@ _LOOK = 1.0
 _LOOK_AT_SOCKETS = 5.0
 
 
-class Loop:
+class SocketLoop:
     """The event loop over all connections of the daemon.
 
     It calls `greet` for a new connection, `take` for each line that arrives, `gone` for a connection that was closed,

@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.api.fleet import PARTS
 from fleet.api.remote import wire
 from fleet.api.remote.acts import WAYS
-from fleet.model import VERSION, names
+from fleet.model import FLEET_DISPATCH_ID, FLEET_KIND, FLEET_PROJECT, FLEET_REPLACE_NONCE, FLEET_TASK, VERSION, names
 from fleet.model.results.value import Value
 from fleet.store.transaction import SharedBroken
 from fleet.world.process import surroundings
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _NOT_HERE = frozenset({"agents.follow", "operations.follow", "sessions.launch", "agents.attach_words", "jobs.step"})
 # The variables that are taken from an agent in a sandbox. _OF_DAEMON names those that come from the daemon instead.
 _OF_AGENTS = frozenset(
-    {"FLEET_PROJECT", "FLEET_TASK", "FLEET_KIND", "FLEET_REPLACE_NONCE", "NO_COLOR", "FORCE_COLOR", "LANG", "TERM"}
+    {FLEET_PROJECT, FLEET_TASK, FLEET_KIND, FLEET_REPLACE_NONCE, "NO_COLOR", "FORCE_COLOR", "LANG", "TERM"}
 )
 
 # Methods that a client of another version may call: after an update it has to see the old daemon, and to stop it.
@@ -39,7 +39,7 @@ _IDS = (int, str)
 _MOST_COLUMNS = 10_000
 
 
-class Request:
+class DaemonRequest:
     """One request of a client, as it was sent."""
 
     __slots__ = ("args", "caller", "connection", "document", "id", "key", "method")
@@ -72,7 +72,7 @@ class Request:
         """
         environ = self._environ()
         if self.dispatch:
-            environ["FLEET_DISPATCH_ID"] = self.dispatch
+            environ[FLEET_DISPATCH_ID] = self.dispatch
         return Surroundings(
             environ=environ,
             directory=None if self.connection.is_for_agents else self.caller.get("directory"),
@@ -95,7 +95,7 @@ class Request:
         From an agent in a sandbox only a few are taken: its PATH or PYTHONPATH must not decide what runs outside.
         """
         given: dict[str, str] = dict(self.caller.get("environ") or ())
-        given.pop("FLEET_DISPATCH_ID", None)
+        given.pop(FLEET_DISPATCH_ID, None)
         if not self.connection.is_for_agents:
             return given
         own = {name: os.environ[name] for name in _OF_DAEMON if name in os.environ}
@@ -113,7 +113,7 @@ class Request:
             return self.answer(error=wire.error_document(errors.FleetError(what=f"{type(error).__name__}: {odd}")))
 
 
-def parsed(connection: Connection, line: bytes) -> Request:
+def parsed(connection: Connection, line: bytes) -> DaemonRequest:
     """Parse a line into a request, without checking its fields. Raise BadRequest when it is not a JSON object."""
     try:
         document = _decoded(line)
@@ -121,7 +121,7 @@ def parsed(connection: Connection, line: bytes) -> Request:
         raise errors.BadRequest(why=f"it is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise errors.BadRequest(why="it is not an object")
-    return Request(connection, document)
+    return DaemonRequest(connection, document)
 
 
 def _decoded(line: bytes) -> object:
@@ -172,7 +172,7 @@ def check(document: Json) -> None:
         names.DispatchId(caller["dispatch"], source="caller.dispatch")
 
 
-def way_of(request: Request) -> str:
+def way_of(request: DaemonRequest) -> str:
     """Return how the request's method is performed: "quick", "light" or "heavy".
 
     The writer performs quick methods, a thread light ones, a child process heavy ones. Raise BadRequest when `Fleet`
@@ -196,7 +196,7 @@ def _engine_of(wanted: object) -> object:
     return wanted.get("engine") if isinstance(wanted, dict) else None
 
 
-def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[str, object]:
+def perform(fleet: Fleet, request: DaemonRequest, extra: Json | None = None) -> dict[str, object]:
     """Call the method of `Fleet` that the request names, under its key, and return the answer.
 
     `extra` are the arguments that are functions, by name. Raise BadRequest when there is no such method, or an argument
@@ -225,7 +225,7 @@ def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[s
     return request.answer(result=wire.plain(result), type=wire.type_of(result))
 
 
-def in_surroundings(request: Request, act: Callable[[], dict[str, object]]) -> dict[str, object]:
+def in_surroundings(request: DaemonRequest, act: Callable[[], dict[str, object]]) -> dict[str, object]:
     """Call `act` in this thread while `surroundings` describes the asker (environment, directory), and return its answer.
 
     An error becomes an answer.

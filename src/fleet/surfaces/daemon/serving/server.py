@@ -18,12 +18,12 @@ from fleet.model.agents.reads import READS, refusal
 from fleet.model.agents.roles import ACTS, DAEMON_ACTS, WORKER
 from fleet.model.results.home import DaemonStatus
 from fleet.model.text.times import iso
-from fleet.surfaces.daemon.serving.changes import Changes
+from fleet.surfaces.daemon.serving.changes import ChangeFeed
 from fleet.surfaces.daemon.serving.children import Children
-from fleet.surfaces.daemon.serving.loop import Loop
+from fleet.surfaces.daemon.serving.loop import SocketLoop
 from fleet.surfaces.daemon.serving.requests import check, in_surroundings, parsed, perform, way_of
 from fleet.surfaces.daemon.serving.workers import Workers
-from fleet.surfaces.daemon.writer import Waiting
+from fleet.surfaces.daemon.writer import WaitingChange
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fleet.surfaces.daemon.duties.duties import Duties
     from fleet.surfaces.daemon.household import Household
     from fleet.surfaces.daemon.serving.connection import Connection
-    from fleet.surfaces.daemon.serving.requests import Request
+    from fleet.surfaces.daemon.serving.requests import DaemonRequest
     from fleet.world.files.sockets import Listener
 
     class Commands(Protocol):
@@ -72,12 +72,14 @@ class Server:
         self._duties = duties
         self._log = log
         writer = household.writer
-        self.loop = Loop(listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log)
+        self.loop = SocketLoop(
+            listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log
+        )
         self._workers = Workers(log=log, leave=household.leave)
         # For requests about the daemon itself: they are answered also while all other threads wait for the store.
         self._own_workers = Workers(log=log, leave=household.leave)
         self._children = Children(household, self._send)
-        self.changes = Changes(household, send=self._push, tell=duties.changed, lost=self._end_for, log=log)
+        self.changes = ChangeFeed(household, send=self._push, tell=duties.changed, lost=self._end_for, log=log)
         # The error that ended the server.
         self.why_ended: errors.FleetError | None = None
         self._lock = Lock()
@@ -150,7 +152,7 @@ class Server:
         except BaseException as error:  # noqa: BLE001 - the client is told
             self._send(connection, request.failed(error))
 
-    def _route(self, request: Request) -> None:
+    def _route(self, request: DaemonRequest) -> None:
         """Check a request and give it to the writer, a worker or a child. Raise Draining while the daemon ends."""
         check(request.document)
         if self._is_draining:
@@ -172,12 +174,12 @@ class Server:
             opened = self._household.open_again if is_quick else self._household.open
             self._do(request, lambda: perform(opened(request.actor), request), is_quick=is_quick)
 
-    def _run_command(self, request: Request, words: list[str]) -> dict[str, object]:
+    def _run_command(self, request: DaemonRequest, words: list[str]) -> dict[str, object]:
         """Run a command line of fleet in this process. The answer has its exit code and what it printed."""
         code, out, err = self._commands.run(words, request.key)
         return request.answer(result={"code": code, "out": out, "err": err})
 
-    def _perform_own(self, request: Request) -> dict[str, object]:
+    def _perform_own(self, request: DaemonRequest) -> dict[str, object]:
         """Perform a method of the daemon itself. Raise NotAllowed when an agent would end it or change its settings."""
         if request.method in DAEMON_ACTS:
             permits = Permits(store=self._household.store, home=self._household.home, dispatch=request.dispatch)
@@ -193,7 +195,7 @@ class Server:
             "daemon.reload": self.reload,
         }
 
-    def _refuse_person_as_agent(self, request: Request) -> None:
+    def _refuse_person_as_agent(self, request: DaemonRequest) -> None:
         """Refuse a request at the agents' socket that names no dispatch, or that only a person may make."""
         if not request.connection.is_for_agents:
             return
@@ -205,7 +207,7 @@ class Server:
             raise refusal(request.method, WORKER, who=f"agent {request.dispatch}")
 
     # the ways ---------------------------------------------------------------------------------------------------------
-    def _do(self, request: Request, act: Callable[[], dict[str, object]], *, is_quick: bool) -> None:
+    def _do(self, request: DaemonRequest, act: Callable[[], dict[str, object]], *, is_quick: bool) -> None:
         """Check the token, then call `act` and send its answer.
 
         With `is_quick`, the writer calls `act` in the shared transaction; else a worker thread does.
@@ -213,12 +215,14 @@ class Server:
         checked = self._with_token(request, act)
         if is_quick:
             act_there = partial(in_surroundings, request, checked)
-            waiting = Waiting(act_there, lambda done: self._finish(request, done), key=request.key)
+            waiting = WaitingChange(act_there, lambda done: self._finish(request, done), key=request.key)
             self._household.writer.add_quick(waiting)
             return
         self._workers.submit(lambda: self._perform(request, checked))
 
-    def _with_token(self, request: Request, act: Callable[[], dict[str, object]]) -> Callable[[], dict[str, object]]:
+    def _with_token(
+        self, request: DaemonRequest, act: Callable[[], dict[str, object]]
+    ) -> Callable[[], dict[str, object]]:
         """Return `act`; for a request that speaks for a dispatch, a function that checks its token first."""
         if not request.dispatch:
             return act
@@ -229,7 +233,7 @@ class Server:
 
         return checked
 
-    def _perform(self, request: Request, act: Callable[[], dict[str, object]]) -> None:
+    def _perform(self, request: DaemonRequest, act: Callable[[], dict[str, object]]) -> None:
         """Call `act` in the asker's surroundings and send its answer. Whatever it raises becomes the answer."""
         try:
             answer = in_surroundings(request, act)
@@ -237,7 +241,7 @@ class Server:
             answer = request.failed(error)
         self._send(request.connection, answer)
 
-    def _do_in_child(self, request: Request) -> None:
+    def _do_in_child(self, request: DaemonRequest) -> None:
         """Let a worker thread check a request's token and give the request to a child process; return at once.
 
         The child process answers. A request that is refused before that is answered by the worker thread.
@@ -257,18 +261,18 @@ class Server:
 
         self._workers.submit(act)
 
-    def _check_token(self, request: Request) -> None:
+    def _check_token(self, request: DaemonRequest) -> None:
         """Raise WrongToken when a request speaks for a dispatch without the token of its launch."""
         ident, token, must = request.dispatch, request.caller.get("token"), request.connection.is_for_agents
         if ident:
             self._household.store.read(lambda rows: refuse_wrong_token(rows, ident, token, must=must))
 
-    def _finish(self, request: Request, done: Waiting) -> None:
+    def _finish(self, request: DaemonRequest, done: WaitingChange) -> None:
         """Send the result or the error of a request that the writer has committed."""
         answer = request.failed(done.error) if done.error is not None else done.result
         self._send(request.connection, answer)
 
-    def _subscribe(self, request: Request) -> None:
+    def _subscribe(self, request: DaemonRequest) -> None:
         """Subscribe a client to operations after its number, in a worker thread.
 
         The answer has a snapshot if it asked for one. The first push comes after the answer.
@@ -295,7 +299,7 @@ class Server:
         self._workers.submit(answer_and_subscribe)
 
     # answers ----------------------------------------------------------------------------------------------------------
-    def _begin(self, request: Request, size: int) -> None:
+    def _begin(self, request: DaemonRequest, size: int) -> None:
         """Count one more request at work, of `size` bytes, for its connection and in all."""
         with self._lock:
             request.connection.at_work += 1
@@ -366,7 +370,7 @@ class Server:
             return [], str(error)
 
 
-def _words_of(request: Request) -> list[str]:
+def _words_of(request: DaemonRequest) -> list[str]:
     """Return the words of a command line in a request. Raise BadRequest when they are not a list of texts."""
     words = request.args.get("words")
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):

@@ -9,7 +9,7 @@ from fleet.surfaces.tui.acts.agents import ON_AGENTS, attach_label
 from fleet.surfaces.tui.acts.comments import ON_LINES
 from fleet.surfaces.tui.acts.moves import MOVES
 from fleet.surfaces.tui.acts.tasks import ON_TASKS
-from fleet.surfaces.tui.dialogs.picking import Choice
+from fleet.surfaces.tui.dialogs.picking import PickedChoice
 from fleet.surfaces.tui.widgets.bars import key_line
 
 if TYPE_CHECKING:
@@ -48,11 +48,11 @@ def key_bar(board: Board, width: int) -> Text:
     return key_line([*numbers, *keys], board.look, width, always=last)
 
 
-def offered_choices(board: Board) -> list[Choice]:
+def offered_choices(board: Board) -> list[PickedChoice]:
     """Return the acts that apply to the selected row, as entries of the palette."""
     known = {act.name: act for act in ACTS}
     return [
-        Choice(name, known[name].label or name.replace("-", " "), known[name].help, board.key_of(name))
+        PickedChoice(name, known[name].label or name.replace("-", " "), known[name].help, board.key_of(name))
         for name in _OFFERED
         if name != "palette" and DOINGS[name].applies(board)
     ]

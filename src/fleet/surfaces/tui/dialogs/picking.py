@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 # The share of the terminal's height that the dialog may take, and the number of its lines around the list.
 _SHARE, _AROUND = 0.9, 12
 _FEWEST, _MOST = 3, 14
 
 
-class Choice(NamedTuple):
+class PickedChoice(NamedTuple):
     """One entry of the list: the value that is returned, its name, a description and its key."""
 
     value: str
@@ -38,7 +38,7 @@ class Choice(NamedTuple):
 class Pick(ModalScreen[str | None]):
     """The dialog in which the person picks one entry of a list. Returns its value; None when the person leaves."""
 
-    def __init__(self, title: str, choices: Sequence[Choice], look: Look) -> None:
+    def __init__(self, title: str, choices: Sequence[PickedChoice], look: ScreenLook) -> None:
         super().__init__(classes="dialog")
         self._title = title
         self._choices = choices

@@ -24,7 +24,7 @@ _AGAIN = {"live": 0.35, "diff": 3.0, "task": 2.0, "journal": 3.0, "operations": 
 _TRY_AGAIN = 1.0
 
 
-class Wish(NamedTuple):
+class DetailsWish(NamedTuple):
     """What the person looks at: the selected row, the tab, and all visible rows."""
 
     row: RowView
@@ -35,7 +35,7 @@ class Wish(NamedTuple):
 class Shown(NamedTuple):
     """The fetched lines of a tab, or why there are none; and the open question of the row, None when it has none."""
 
-    wish: Wish
+    wish: DetailsWish
     lines: list[Text]
     question: Question | None
 
@@ -56,13 +56,13 @@ class Details(threading.Thread):
         self._tabs = tabs
         self._shown = shown
         self._changed = changed
-        self._wish: Wish | None = None
+        self._wish: DetailsWish | None = None
         self._new = threading.Event()
         self._ended = False
         self._changes: dict[str, tuple[str, str]] = {}
         self._question: tuple[str, Question | None] = ("", None)
 
-    def want(self, wish: Wish | None) -> None:
+    def want(self, wish: DetailsWish | None) -> None:
         """Fetch the lines for this wish from now on; None fetches nothing."""
         self._wish = wish
         self._new.set()
@@ -110,7 +110,7 @@ class Details(threading.Thread):
             self._question = (row.question, fleet.messages.question(row.question))
         return self._question[1]
 
-    def _count_changes(self, fleet: Fleet, wish: Wish) -> None:
+    def _count_changes(self, fleet: Fleet, wish: DetailsWish) -> None:
         """Count and report the changed lines of the branches of the visible rows, the selected row first.
 
         A branch without a new commit is not counted again. Stop when there is a new wish.

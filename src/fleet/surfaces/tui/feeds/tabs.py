@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fleet.model.results.dispatches import Journal
     from fleet.model.results.tasks import TaskDetails
     from fleet.model.results.views import RowView
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 TABS = ("live", "diff", "task", "journal", "operations")
 _OPERATIONS = 200
@@ -35,7 +35,7 @@ class Tabs:
     `keys` has the keys in force by the names of the acts.
     """
 
-    def __init__(self, look: Look, keys: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, look: ScreenLook, keys: Mapping[str, tuple[str, ...]]) -> None:
         self._look = look
         self._keys = keys
 
@@ -268,7 +268,7 @@ def escape_others(line: str) -> str:
     return "".join(kept)
 
 
-def diff_lines(text: str, look: Look) -> list[Text]:
+def diff_lines(text: str, look: ScreenLook) -> list[Text]:
     """Return the coloured lines of a diff, which are not to be wrapped."""
     lines = [diff_line(line, look) for line in text.removesuffix("\n").split("\n")] if text else []
     for line in lines:
@@ -276,7 +276,7 @@ def diff_lines(text: str, look: Look) -> list[Text]:
     return lines
 
 
-def diff_line(line: str, look: Look) -> Text:
+def diff_line(line: str, look: ScreenLook) -> Text:
     """Return one line of a diff in the colour of its kind."""
     shown = escapes.line(line.replace("\t", "    "))
     if line.startswith(("+++ ", "--- ", "diff ", "index ")):

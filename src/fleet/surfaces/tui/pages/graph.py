@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fleet.model.results.tasks import GraphNode
     from fleet.model.results.views import RowView
     from fleet.model.states import Tone
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 
 class GraphPage(LivePage):
@@ -28,7 +28,7 @@ class GraphPage(LivePage):
     `rows` returns the rows of the board by key; a task that has a row there is drawn in the same way.
     """
 
-    def __init__(self, project: str, look: Look, home: str, *, rows: Callable[[], dict[str, RowView]]) -> None:
+    def __init__(self, project: str, look: ScreenLook, home: str, *, rows: Callable[[], dict[str, RowView]]) -> None:
         super().__init__(f"Graph of {project}", look, home)
         self._project = project
         self._rows = rows

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from fleet.model.states import Tone
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 _NAME, _NARROWEST = 24, 50
 _PLACES = {"board": "On the board", "review": "In a review"}
@@ -36,7 +36,7 @@ _GLYPHS: tuple[tuple[str, Tone, str], ...] = (
 class HelpPage(Page):
     """The page that lists all keys and glyphs, with what they mean."""
 
-    def __init__(self, keys: dict[str, tuple[str, ...]], look: Look) -> None:
+    def __init__(self, keys: dict[str, tuple[str, ...]], look: ScreenLook) -> None:
         super().__init__("Keys", look)
         self._keys = keys
 

@@ -12,7 +12,7 @@ from fleet.surfaces.tui.pages.page import Page
 
 if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 
 class LivePage(Page):
@@ -25,7 +25,7 @@ class LivePage(Page):
             super().__init__()
             self.lines = lines
 
-    def __init__(self, title: str, look: Look, home: str) -> None:
+    def __init__(self, title: str, look: ScreenLook, home: str) -> None:
         super().__init__(title, look)
         self._home = home
         self._feed: Repeating[list[Text]] | None = None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 _CLOSES = LEAVING | {"q", "question_mark"}
 
@@ -28,7 +28,7 @@ class Page(Screen[None], inherit_bindings=False):
 
     KEYS: tuple[tuple[str, str], ...] = (("j k", "scroll"), ("← →", "sideways"), ("q", "close"))
 
-    def __init__(self, title: str, look: Look) -> None:
+    def __init__(self, title: str, look: ScreenLook) -> None:
         super().__init__(classes="page")
         self.look = look
         self._title = title

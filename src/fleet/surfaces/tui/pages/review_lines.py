@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fleet.api.views.diffs import DiffLine, FileDiff
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
     Comments = dict["Spot", str]
 
@@ -52,7 +52,9 @@ class ReviewLine(NamedTuple):
     spot: Spot | None = None
 
 
-def review_lines(files: list[FileDiff], comments: Comments, look: Look, *, width: int, split: bool) -> list[ReviewLine]:
+def review_lines(
+    files: list[FileDiff], comments: Comments, look: ScreenLook, *, width: int, split: bool
+) -> list[ReviewLine]:
     """Return the lines of the review page, file by file, with the comments. With `split`, old and new side by side."""
     lines: list[ReviewLine] = []
     for number, file in enumerate(files):
@@ -115,7 +117,7 @@ def _comment_line(files: list[FileDiff], spot: Spot, text: str) -> str:
     return f"{spot.path}:{spot.line} (about a removed line) {text}"
 
 
-def _unified_rows(file: FileDiff, look: Look) -> Iterator[tuple[int, Text]]:
+def _unified_rows(file: FileDiff, look: ScreenLook) -> Iterator[tuple[int, Text]]:
     """Yield the lines of a file's diff in one column, with both line numbers, each as (index in the diff, text).
 
     git's lines `diff`, `index`, `---` and `+++` are left out.
@@ -134,7 +136,7 @@ def _unified_rows(file: FileDiff, look: Look) -> Iterator[tuple[int, Text]]:
             yield place, text
 
 
-def _split_rows(file: FileDiff, look: Look, width: int) -> Iterator[tuple[int, Text]]:
+def _split_rows(file: FileDiff, look: ScreenLook, width: int) -> Iterator[tuple[int, Text]]:
     """Yield the lines of a file's diff with old and new side by side, each as (index in the diff, text).
 
     git's header lines are left out.
@@ -153,7 +155,7 @@ def _split_rows(file: FileDiff, look: Look, width: int) -> Iterator[tuple[int, T
         yield place, text
 
 
-def _half(line: DiffLine | None, width: int, look: Look, number: int | None) -> Text:
+def _half(line: DiffLine | None, width: int, look: ScreenLook, number: int | None) -> Text:
     """Return one side of a side-by-side line, cut or padded to `width` columns; blanks when `line` is None.
 
     `number` is the number of the line in its file, None for none.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
     from fleet.model.results.views import Span
     from fleet.model.states import Tone
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 # The lengths of time that the page can show, shortest first.
 _WINDOWS = (15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
@@ -30,7 +30,7 @@ class TimelinePage(LivePage):
 
     KEYS = (("+ -", "longer, shorter"), *LivePage.KEYS)
 
-    def __init__(self, look: Look, home: str) -> None:
+    def __init__(self, look: ScreenLook, home: str) -> None:
         super().__init__("Timeline", look, home)
         self._window = 1
 

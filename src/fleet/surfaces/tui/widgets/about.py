@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from fleet.model.results.agents import Question
     from fleet.model.results.views import RowView
     from fleet.surfaces.tui.acts.choosing import Choosing
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 _SHOWN_CHANGE = 30
 
 
-def about_row(row: RowView | None, changes: str, now: int, look: Look, width: int) -> Text:
+def about_row(row: RowView | None, changes: str, now: int, look: ScreenLook, width: int) -> Text:
     """Return the facts about a row: state, task and title; then agent, branch, changes, context, source and age.
 
     The title takes one line, so that there is room for the facts. Without a row, the text is empty.
@@ -71,7 +71,7 @@ def _lines_of(facts: list[str], width: int) -> list[str]:
 
 
 def question_of(
-    row: RowView | None, question: Question | None, look: Look, key_of: Callable[[str], str], choosing: Choosing
+    row: RowView | None, question: Question | None, look: ScreenLook, key_of: Callable[[str], str], choosing: Choosing
 ) -> Text | None:
     """Return the open question of a row as text; None when the row has no open question.
 
@@ -84,7 +84,7 @@ def question_of(
     return Text(f"{row.text}\n…", style=look.style("yellow", bold=True))
 
 
-def _question_text(question: Question, look: Look, key_of: Callable[[str], str], choosing: Choosing) -> Text:
+def _question_text(question: Question, look: ScreenLook, key_of: Callable[[str], str], choosing: Choosing) -> Text:
     """Return a question with the command or change it asks about, its choices, and the keys that answer it."""
     text = Text()
     text.append(escapes.text(question.text), style=look.style("yellow", bold=True))
@@ -108,7 +108,7 @@ def _question_text(question: Question, look: Look, key_of: Callable[[str], str],
     return text
 
 
-def _add_choice(text: Text, question: Question, place: int, look: Look, choosing: Choosing) -> None:
+def _add_choice(text: Text, question: Question, place: int, look: ScreenLook, choosing: Choosing) -> None:
     """Append part `place` (from 0) of a question to `text`: its words, then its numbered options.
 
     When the question has several parts, mark the answered ones and the current one.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from fleet.model.results.views import Snapshot
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 # The counts in the top bar: the group, its glyph, its tone, and its words for many and for one.
 _COUNTS = (
@@ -36,7 +36,7 @@ _MORE = "  …"
 _NO_PROJECT = "no projects yet: run `fleet up` in a repository"
 
 
-def top_line(snapshot: Snapshot | None, look: Look, clock: str, width: int, *, new: str) -> Text:
+def top_line(snapshot: Snapshot | None, look: ScreenLook, clock: str, width: int, *, new: str) -> Text:
     """Return the top bar: how many rows each group has, what today has cost, and the time of the snapshot.
 
     Before the first snapshot (None) it says that fleet is reading. `new` is the key that adds a task.
@@ -68,7 +68,7 @@ def _cost(snapshot: Snapshot) -> str:
 
 
 def key_line(
-    keys: Iterable[tuple[str, str]], look: Look, width: int, *, always: Sequence[tuple[str, str]] = ()
+    keys: Iterable[tuple[str, str]], look: ScreenLook, width: int, *, always: Sequence[tuple[str, str]] = ()
 ) -> Text:
     """Return a line of keys, each (key, word), not wider than `width`: as many of `keys` as fit, then all of `always`."""
     line, room = Text(), width - sum(_key_width(*each) for each in always)
@@ -86,12 +86,12 @@ def _key_width(key: str, word: str) -> int:
     return cell_len(key) + cell_len(word) + 3
 
 
-def _add_key(line: Text, key: str, word: str, look: Look) -> None:
+def _add_key(line: Text, key: str, word: str, look: ScreenLook) -> None:
     line.append(f"{key} ", style=look.style("blue", bold=True))
     line.append(f"{word}  ", style=look.style(""))
 
 
-def tab_line(current: str, look: Look) -> Text:
+def tab_line(current: str, look: ScreenLook) -> Text:
     """Return the names of the tabs. A thick line below the current one marks it, not colour alone."""
     names, under = Text(), Text()
     for name in TABS:

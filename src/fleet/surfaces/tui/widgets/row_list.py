@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from fleet.model.results.views import RowView
-    from fleet.surfaces.tui.look import Look
+    from fleet.surfaces.tui.look import ScreenLook
 
 # A quiet group with more rows than this is folded until somebody unfolds it.
 _FOLDED_FROM = 12
@@ -62,7 +62,7 @@ class RowList(DrawnView):
     class Chosen(Message):
         """A Textual message: a row was clicked twice."""
 
-    def __init__(self, look: Look, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own
+    def __init__(self, look: ScreenLook, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own
         super().__init__(id=id)
         self._look = look
         self._rows: list[RowView] = []

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet.engines.reader import engine as read_engine
 from fleet.verbs.agents.cost.budgets import limits_in, spent_budget
-from fleet.verbs.agents.cost.count_tokens import Work, count_conversation
+from fleet.verbs.agents.cost.count_tokens import CountingWork, count_conversation
 from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def why_over_budget(by: Committer, home: str, agent: LivingAgent) -> str:
     the agent may continue.
     """
     engine = read_engine(home, agent.engine)
-    work = Work(agent.dispatch, agent.project, agent.slug)
+    work = CountingWork(agent.dispatch, agent.project, agent.slug)
     limits = limits_in(settings_of(home, None))
     deadline = by.clock.ticks() + (_PATIENCE if limits and engine.usage and agent.conversation else 0)
     # Claude Code may write the answer down a moment after it calls the hook.

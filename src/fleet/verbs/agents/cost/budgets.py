@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Committer
 
-    Limits = Mapping[BudgetScope, int]
+    BudgetLimits = Mapping[BudgetScope, int]
 
 
-def limits_in(settings: Mapping[str, SettingValue]) -> Limits:
+def limits_in(settings: Mapping[str, SettingValue]) -> BudgetLimits:
     """Return the limit of each budget that the settings contain, by scope (task, project, day), in millionths of a dollar."""
     values = ((scope, settings[name].value) for scope, name in SETTING_OF.items())
     return {scope: round(value * MILLIONTHS) for scope, value in values if value is not None}
 
 
-def spent_budget(rows: Rows, limits: Limits, *, project: str, slug: str | None, at: int) -> Budget | None:
+def spent_budget(rows: Rows, limits: BudgetLimits, *, project: str, slug: str | None, at: int) -> Budget | None:
     """Return the first spent budget of the task, its project or the day; None when each has money left.
 
     `limits` is by scope, in millionths of a dollar; a scope without a limit is not checked. `at` is a time in
@@ -43,7 +43,7 @@ def spent_budget(rows: Rows, limits: Limits, *, project: str, slug: str | None, 
     return first_spent([_budget(rows, limits[scope], scope, name) for scope, name in wanted])
 
 
-def refuse_spent(rows: Rows, limits: Limits, *, project: str, slug: str | None, at: int) -> None:
+def refuse_spent(rows: Rows, limits: BudgetLimits, *, project: str, slug: str | None, at: int) -> None:
     """Raise OverBudget when a budget of the task, its project or the day is spent.
 
     `limits` is by scope, in millionths of a dollar; a scope without a limit is not checked. `at` is a time in

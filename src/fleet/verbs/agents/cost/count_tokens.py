@@ -24,7 +24,7 @@ from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.kept.prices import Prices
-    from fleet.engines.kept.tokens import Spent
+    from fleet.engines.kept.tokens import SpentTokens
     from fleet.engines.kept.usage import Usage
     from fleet.engines.reader import Engine
     from fleet.store.queries import Dispatch, LivingAgent
@@ -38,7 +38,7 @@ _NO_NAME = "unknown"
 _LOOK = "conversation of "
 
 
-class Work(NamedTuple):
+class CountingWork(NamedTuple):
     """The dispatch, project and task for which tokens are counted."""
 
     dispatch: str
@@ -79,7 +79,7 @@ def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = N
     if engine.usage is None:
         return
     name = agent.conversation or _find_conversation(context, engine, agent, newest)
-    work = Work(agent.dispatch, agent.project, agent.slug)
+    work = CountingWork(agent.dispatch, agent.project, agent.slug)
     count_conversation(context.by, context.world.home, engine, work, name, newest=newest)
 
 
@@ -156,7 +156,9 @@ def _kept_conversation(engine: Engine, tree: str | None, since: int | None, unti
     return conversations.only_conversation(engine.kept, tree, since=since, until=until)
 
 
-def count_step(context: Context, engine: Engine, work: Work, conversation: str | None, *, cwd: str, since: int) -> None:
+def count_step(
+    context: Context, engine: Engine, work: CountingWork, conversation: str | None, *, cwd: str, since: int
+) -> None:
     """Count the tokens of an agent step of a job.
 
     If `conversation` is None, count those of the one conversation that began in the folder `cwd` after the time
@@ -170,7 +172,7 @@ def count_step(context: Context, engine: Engine, work: Work, conversation: str |
 
 
 def count_conversation(
-    by: Committer, home: str, engine: Engine, work: Work, conversation: str | None, *, newest: int | None = None
+    by: Committer, home: str, engine: Engine, work: CountingWork, conversation: str | None, *, newest: int | None = None
 ) -> int:
     """Count the new tokens of a conversation. Returns how many new answers of the model were found.
 
@@ -192,7 +194,7 @@ def count_conversation(
     return answers
 
 
-def _count_piece(by: Committer, usage: Usage, work: Work, path: str, listed: Prices) -> int | None:
+def _count_piece(by: Committer, usage: Usage, work: CountingWork, path: str, listed: Prices) -> int | None:
     """Count the tokens in the next unread piece of a usage file.
 
     Returns how many answers of the model are in that piece; None when the whole file is read.
@@ -218,7 +220,7 @@ def _position_in_file(rows: Rows, path: str) -> tuple[Position, int]:
 
 
 def _add_tokens(
-    work: Work, path: str, before: Position, after: Position, *, spent: list[Spent], listed: Prices
+    work: CountingWork, path: str, before: Position, after: Position, *, spent: list[SpentTokens], listed: Prices
 ) -> Change[None]:
     """Return the change that adds the tokens and moves the position in the file, unless another reader has moved it meanwhile."""
 
@@ -244,7 +246,7 @@ def _add_tokens(
     return Change(f"count the tokens of {work.dispatch}", act)
 
 
-def _add_answer(tx: Tx, work: Work, spent: Spent, listed: Prices) -> None:
+def _add_answer(tx: Tx, work: CountingWork, spent: SpentTokens, listed: Prices) -> None:
     """Add the tokens of one answer of a model with their cost; when the model's price is not known, add them as unpriced."""
     price = listed.of(spent.model)
     q.add_usage(

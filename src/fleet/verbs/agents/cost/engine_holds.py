@@ -66,7 +66,7 @@ def _why_on_trial(rows: Rows, held: Hold, now: int) -> errors.EngineHeld | None:
     return errors.EngineHeld(engine=held.engine, reason=held.reason, advice=advice)
 
 
-class Held(NamedTuple):
+class EngineOnHold(NamedTuple):
     """An engine that is held back, and why."""
 
     engine: str
@@ -75,7 +75,7 @@ class Held(NamedTuple):
 
 def choose_engine(
     rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
-) -> tuple[str, Held | None]:
+) -> tuple[str, EngineOnHold | None]:
     """Return the name of the first engine that is not held back, and why the first choice is not taken.
 
     The second value is None when the first choice is taken. When all are held back, returns the first choice and None:
@@ -89,7 +89,7 @@ def choose_engine(
     else:
         return first, None
     refusal = why_engine_held(rows, first, at, quota_percent=quota_percent)
-    return name, None if refusal is None else Held(first, str(refusal))
+    return name, None if refusal is None else EngineOnHold(first, str(refusal))
 
 
 def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:

@@ -62,7 +62,7 @@ def is_hold_over(held: Hold | None, at: int) -> bool:
     return held.kind == "login" or (held.until or 0) <= at
 
 
-class Window(Value):
+class LimitWindow(Value):
     """A quota window of an engine's account: its time span, how many percent are used, and when it is reset.
 
     `resets_at` is in milliseconds, None when it is not known.
@@ -73,7 +73,7 @@ class Window(Value):
     resets_at: int | None
 
 
-def read_windows(given: object) -> list[Window]:
+def read_windows(given: object) -> list[LimitWindow]:
     """Return the quota windows in `given`, a part of the JSON that an engine sends. Unreadable entries are left out."""
     windows_read = []
     for name, window in given.items() if isinstance(given, dict) else ():
@@ -81,18 +81,18 @@ def read_windows(given: object) -> list[Window]:
         if isinstance(used, int | float):
             reset = window.get("resets_at")
             resets_at = int(reset) * SECOND if isinstance(reset, int | float) else None
-            windows_read.append(Window(span=str(name), percent=int(used), resets_at=resets_at))
+            windows_read.append(LimitWindow(span=str(name), percent=int(used), resets_at=resets_at))
     return windows_read
 
 
-def changed_windows(rows: Rows, engine: str, windows: list[Window]) -> list[Window]:
+def changed_windows(rows: Rows, engine: str, windows: list[LimitWindow]) -> list[LimitWindow]:
     """Return those of the quota windows that differ from what the store has for the engine."""
     quotas = q.quotas_of(rows, engine=engine)
-    known = [Window(span=row.span, percent=row.percent, resets_at=row.resets_at) for row in quotas]
+    known = [LimitWindow(span=row.span, percent=row.percent, resets_at=row.resets_at) for row in quotas]
     return [window for window in windows if window not in known]
 
 
-def record_windows(tx: Tx, engine: str, windows: list[Window]) -> None:
+def record_windows(tx: Tx, engine: str, windows: list[LimitWindow]) -> None:
     """Record an engine's quota windows.
 
     If the engine is held by a limit whose reason names no time, the hold now ends when a used-up window is reset.

@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.model import FLEET_DISPATCH_ID, FLEET_PROJECT, FLEET_REPLACE_NONCE, FLEET_TASK, FLEET_TOKEN
 from fleet.model.agents.notices import escape_sequences
 from fleet.model.results.home import ChannelTried
 from fleet.model.text import escapes, jsontext, secrets
@@ -35,7 +36,7 @@ print("fleet:" + "".join("01"[sent(url)] for url in given["urls"]))
 """
 _EXTRA = "`pip install 'fleet-agents[notify]'` installs apprise"
 # Variables that identify an agent; the person's program does not get them.
-_OUR_VARIABLES = ("FLEET_DISPATCH_ID", "FLEET_TASK", "FLEET_PROJECT", "FLEET_TOKEN", "FLEET_REPLACE_NONCE")
+_OUR_VARIABLES = (FLEET_DISPATCH_ID, FLEET_TASK, FLEET_PROJECT, FLEET_TOKEN, FLEET_REPLACE_NONCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,14 +24,14 @@ _MOST = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class SeenConditions:
     """The conditions that hold at one moment, and the ids of the agents whose state is not known then (`unsure`)."""
 
     conditions: list[Condition]
     unsure: frozenset[str]
 
 
-def look_for_conditions(context: Context, kinds: list[NoticeKind]) -> Look:
+def look_for_conditions(context: Context, kinds: list[NoticeKind]) -> SeenConditions:
     """Return the conditions of these kinds that hold now. tmux is asked only while agents are at work.
 
     If several homes share a store, each home reports only what its own agents need.
@@ -48,7 +48,7 @@ def look_for_conditions(context: Context, kinds: list[NoticeKind]) -> Look:
         unsure = frozenset(agent.id for agent in agents if agent.state in _UNTOLD_STATES)
     now = context.world.clock.now()
     stored = context.store.read(lambda rows: [each for kind in kinds for each in _READERS[kind](rows, now)])
-    return Look(conditions=[*needs, *stored], unsure=unsure)
+    return SeenConditions(conditions=[*needs, *stored], unsure=unsure)
 
 
 def _failed_work(rows: Rows, now: int) -> Iterator[Condition]:

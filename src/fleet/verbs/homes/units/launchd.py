@@ -7,6 +7,8 @@ import plistlib
 from typing import TYPE_CHECKING
 from xml.parsers.expat import ExpatError
 
+from fleet.model import FLEET_HOME
+
 if TYPE_CHECKING:
     from fleet.verbs.homes.units.unit import Unit
     from fleet.world.process.programs import Done
@@ -42,7 +44,7 @@ class Launchd:
                 "Label": _launchd_label(unit),
                 _MARK: unit.home_id,
                 "ProgramArguments": list(unit.words),
-                "EnvironmentVariables": {"FLEET_HOME": unit.home, "PATH": unit.path},
+                "EnvironmentVariables": {FLEET_HOME: unit.home, "PATH": unit.path},
                 "RunAtLoad": True,
                 "KeepAlive": {"SuccessfulExit": False},
                 "AbandonProcessGroup": True,

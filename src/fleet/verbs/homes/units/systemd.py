@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet.model import FLEET_HOME
+
 if TYPE_CHECKING:
     from fleet.verbs.homes.units.unit import Unit
     from fleet.world.process.programs import Done
@@ -73,7 +75,7 @@ class Systemd:
             home=_without_specifiers(unit.home).replace("\n", " "),
             mark=f"{_MARK}{unit.home_id}",
             command=" ".join([_quoted_for_unit(unit.words[0]), *unit.words[1:]]),
-            fleet_home=_quoted_for_unit(f"FLEET_HOME={unit.home}"),
+            fleet_home=_quoted_for_unit(f"{FLEET_HOME}={unit.home}"),
             path=_quoted_for_unit(f"PATH={unit.path}"),
         )
 

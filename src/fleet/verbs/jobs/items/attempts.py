@@ -16,7 +16,7 @@ from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.verbs.jobs import records
-from fleet.verbs.jobs.items.item_outcome import Outcome
+from fleet.verbs.jobs.items.item_outcome import ItemOutcome
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, Item, Job
@@ -27,7 +27,7 @@ _LOOK_AGAIN = 0.01
 ENGINE = "job"
 
 
-def start(context: Context, job: Job, item: Item) -> Outcome | None:
+def start(context: Context, job: Job, item: Item) -> ItemOutcome | None:
     """Dispatch an attempt at an item that is recorded as running.
 
     Returns the outcome if the dispatch failed; None if the attempt started, or if the item has to wait and was put
@@ -46,12 +46,12 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
     except errors.StoreError:
         raise
     except (errors.FleetError, OSError) as error:
-        return Outcome(passed=False, where="dispatch", reason=str(error))
+        return ItemOutcome(passed=False, where="dispatch", reason=str(error))
     context.commit(records.set_dispatch(job, item.id, started.id))
     return None
 
 
-def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
+def check_item(context: Context, job: Job, item: Item) -> ItemOutcome | None:
     """Return the outcome of a running item; None while its attempt runs, and when the item was put back to waiting.
 
     An item is put back when its attempt was interrupted. Reclaims what the attempt held, unless the item has passed:
@@ -66,7 +66,7 @@ def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
         reclaim(context, row.id)
     if item.verdict is not None:
         where, reason = (item.reason or "").partition(":")[0], item.reason or ""
-        return Outcome(passed=item.verdict == "passed", where=where, reason=reason, signature=item.signature)
+        return ItemOutcome(passed=item.verdict == "passed", where=where, reason=reason, signature=item.signature)
     return _outcome_without_verdict(context, job, item, row and _current_row(context, row))
 
 
@@ -110,7 +110,7 @@ def _current_dispatch(context: Context, job: Job, item: Item) -> Dispatch | None
     return context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
 
 
-def _outcome_without_verdict(context: Context, job: Job, item: Item, row: Dispatch | None) -> Outcome | None:
+def _outcome_without_verdict(context: Context, job: Job, item: Item, row: Dispatch | None) -> ItemOutcome | None:
     """Return the outcome of an attempt that ended without a verdict on its item; None when the item was put back.
 
     The item is put back to waiting when the attempt never began, or was interrupted because its runner or the machine
@@ -123,7 +123,7 @@ def _outcome_without_verdict(context: Context, job: Job, item: Item, row: Dispat
     if unbegun or reason.startswith(INTERRUPTED):
         context.commit(records.put_back(job, [item.id], began=not unbegun))
         return None
-    return Outcome(passed=False, where="attempt", reason=reason, parked=reason == STOPPED)
+    return ItemOutcome(passed=False, where="attempt", reason=reason, parked=reason == STOPPED)
 
 
 def stop(context: Context, job: Job, item: Item) -> None:

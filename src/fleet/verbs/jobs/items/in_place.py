@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from fleet.model.jobs import items
 from fleet.verbs.jobs.items import run_step
-from fleet.verbs.jobs.items.item_outcome import Attempt, Outcome
+from fleet.verbs.jobs.items.item_outcome import ItemAttempt, ItemOutcome
 from fleet.world.process.children import Child, Ended
 
 if TYPE_CHECKING:
-    from fleet.model.jobs.placeholders import Values
+    from fleet.model.jobs.placeholders import PlaceholderValues
     from fleet.model.jobs.workflow import Workflow
     from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
@@ -34,7 +34,7 @@ class _RunningItem:
 
     item: Item
     where: run_step.Where
-    values: Values
+    values: PlaceholderValues
     child: Child | Ended
     run: run_step.StepRun | None = None
     number: int = 1
@@ -90,7 +90,7 @@ class InPlace:
             if isinstance(work.child, Child) and work.since <= before
         }
 
-    def collect_ended(self) -> list[Attempt]:
+    def collect_ended(self) -> list[ItemAttempt]:
         """Return the attempts that have ended. For an item whose step passed and that has more steps, start the next."""
         ended_attempts = []
         for ident, work in list(self._work.items()):
@@ -98,10 +98,10 @@ class InPlace:
             outcome = self._end_step(work, ended) if ended is not None else None
             if outcome is not None:
                 del self._work[ident]
-                ended_attempts.append(Attempt(work.item, outcome, work.steps))
+                ended_attempts.append(ItemAttempt(work.item, outcome, work.steps))
         return ended_attempts
 
-    def _end_step(self, work: _RunningItem, ended: Ended) -> Outcome | None:
+    def _end_step(self, work: _RunningItem, ended: Ended) -> ItemOutcome | None:
         """Record an ended step. Returns the item's outcome, or starts the item's next step and returns None."""
         assert work.run is not None  # noqa: S101 - it was started
         result, row = work.run.conclude(ended)
@@ -109,9 +109,9 @@ class InPlace:
         at = f"map step {work.number}"
         if not result.ok:
             alike = items.LIMIT if result.limit else items.signature(at, result.reason, work.values["item"])
-            return Outcome(passed=False, where=at, reason=f"{at}: {result.reason}", signature=alike)
+            return ItemOutcome(passed=False, where=at, reason=f"{at}: {result.reason}", signature=alike)
         if work.number == len(self._workflow.map.steps):
-            return Outcome(passed=True, where="", reason="")
+            return ItemOutcome(passed=True, where="", reason="")
         work.number += 1
         self._begin_step(work)
         return None

@@ -13,13 +13,14 @@ from jmespath.exceptions import JMESPathError
 
 from fleet.errors.families import JobFailed
 from fleet.model.jobs import items, placeholders
+from fleet.model.states import assert_never
 from fleet.model.text import escapes as shown
 from fleet.verbs.jobs.items import run_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.model.jobs.placeholders import Values
+    from fleet.model.jobs.placeholders import PlaceholderValues
     from fleet.model.jobs.workflow import Workflow
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.own_processes import OwnProcesses
@@ -38,7 +39,7 @@ class CommandRunner:
 
 
 def items_of(
-    context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
+    context: Context, workflow: Workflow, where: run_step.Where, values: PlaceholderValues, runner: CommandRunner
 ) -> list[object]:
     """Return every item of the input, in order.
 
@@ -60,19 +61,26 @@ def items_of(
 
 
 def _read_source(
-    context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
+    context: Context, workflow: Workflow, where: run_step.Where, values: PlaceholderValues, runner: CommandRunner
 ) -> object:
     """Return the input from its list, file, command or glob, before `select` is applied."""
     wanted = workflow.map
-    if wanted.source == "list":
-        return wanted.given
-    if wanted.source == "command":
-        return parse_input(_run_command(context, wanted.given, where, values, runner))
-    name = placeholders.fill(wanted.given, values)
-    return _matching_files(where, name) if wanted.source == "glob" else parse_input(_read_file(where, name))
+    match wanted.source:
+        case "list":
+            return wanted.given
+        case "command":
+            return parse_input(_run_command(context, wanted.given, where, values, runner))
+        case "file":
+            return parse_input(_read_file(where, placeholders.fill(wanted.given, values)))
+        case "glob":
+            return _matching_files(where, placeholders.fill(wanted.given, values))
+        case _:
+            return assert_never(wanted.source)
 
 
-def _run_command(context: Context, command: str, where: run_step.Where, values: Values, runner: CommandRunner) -> str:
+def _run_command(
+    context: Context, command: str, where: run_step.Where, values: PlaceholderValues, runner: CommandRunner
+) -> str:
     """Run the input's command and return its output. Raises JobFailed when it fails, or when it prints more than 64 MB.
 
     The files with its output are kept when it fails, and deleted when it prints too much. When it succeeds, only its

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet.model.jobs import items
 from fleet.model.text import escapes
 from fleet.store import queries as q
-from fleet.verbs.jobs.records import Failure
+from fleet.verbs.jobs.records import ItemFailure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ _REASON = 6_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ItemOutcome:
     """The outcome of one attempt at an item.
 
     `where` names what failed, such as "map step 2" or "dispatch". `signature` is the same for failures that are alike;
@@ -38,15 +38,15 @@ class Outcome:
     parked: bool = False
 
 
-class Attempt(NamedTuple):
+class ItemAttempt(NamedTuple):
     """An attempt that has ended. `steps` is empty when the item's own session has recorded them."""
 
     item: Item
-    outcome: Outcome
+    outcome: ItemOutcome
     steps: Sequence[JobStep] = ()
 
 
-def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share: float) -> Failure:
+def failure(workflow: Workflow, item: Item, outcome: ItemOutcome, *, now: int, share: float) -> ItemFailure:
     """Return what to record for a failed attempt: the item waits for a retry, or gets the state that `on_failure` says.
 
     `share`, a random number from 0 to 1, spreads the times of the retries.
@@ -54,7 +54,7 @@ def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share
     count = item.failures + 1
     again = item.part == "map" and count < workflow.map.retry.attempts and not outcome.parked
     data = json.loads(item.data)
-    return Failure(
+    return ItemFailure(
         item=item,
         state="waiting" if again else _state_of_failed(workflow, item, outcome),
         reason=escapes.cut(outcome.reason, _REASON),
@@ -64,7 +64,7 @@ def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share
     )
 
 
-def _state_of_failed(workflow: Workflow, item: Item, outcome: Outcome) -> ItemState:
+def _state_of_failed(workflow: Workflow, item: Item, outcome: ItemOutcome) -> ItemState:
     """Return the state of a failed item that is not tried again: dead, parked, or what the job's `on_failure` says."""
     if item.part != "map":
         return "dead"

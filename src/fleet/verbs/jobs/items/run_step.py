@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet import errors
 from fleet.engines import command, inheritance, permissions, prompt, readiness
 from fleet.engines.reader import engine as read_engine
+from fleet.model import (
+    FLEET_HOME,
+    FLEET_HOOKS,
+    FLEET_ITEM,
+    FLEET_JOB,
+    FLEET_PROJECT,
+    FLEET_PROMPT_FILE,
+    FLEET_RUNNER_OF,
+    FLEET_TASK,
+)
 from fleet.model.agents.roles import JOB_STEP
 from fleet.model.jobs import items, placeholders
 from fleet.model.jobs import steps as job_steps
@@ -28,8 +38,8 @@ from fleet.world.process.children import Child, Ended
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.model.jobs.placeholders import Values
-    from fleet.model.jobs.steps import Step, Steps
+    from fleet.model.jobs.placeholders import PlaceholderValues
+    from fleet.model.jobs.steps import JobSteps, Step
     from fleet.store.queries import Job
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -84,10 +94,10 @@ def environment(where: Where) -> dict[str, str]:
 
     A step gets no task and no hooks, because one step cannot report that the whole item is done.
     """
-    left_out = "FLEET_" if where.own else "FLEET_TASK"
+    left_out = "FLEET_" if where.own else FLEET_TASK
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
-    mine = {"FLEET_HOME": where.home, "FLEET_PROJECT": where.project, "FLEET_JOB": where.job, "FLEET_ITEM": where.item}
-    return kept | mine | {"FLEET_HOOKS": "none"} | ({"FLEET_RUNNER_OF": where.job} if where.own else {})
+    mine = {FLEET_HOME: where.home, FLEET_PROJECT: where.project, FLEET_JOB: where.job, FLEET_ITEM: where.item}
+    return kept | mine | {FLEET_HOOKS: "none"} | ({FLEET_RUNNER_OF: where.job} if where.own else {})
 
 
 def agent_environment(context: Context, engine: Engine, where: Where) -> dict[str, str]:
@@ -104,7 +114,7 @@ class StepRun:
     `number` is the step's number in its part of the job, from 1; `values` are the values of the placeholders.
     """
 
-    def __init__(self, context: Context, step: Step, number: int, where: Where, values: Values) -> None:
+    def __init__(self, context: Context, step: Step, number: int, where: Where, values: PlaceholderValues) -> None:
         self._context = context
         self._step = step
         self._number = number
@@ -188,13 +198,13 @@ class StepRun:
         env = command.environment(
             engine,
             agent_environment(context, engine, where),
-            {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed), **door},
+            {FLEET_PROMPT_FILE: path, **who, **permissions.variables(engine, allowed), **door},
         )
         words = command.headless(engine, wanted)
         if enclosed is None:
             return sandbox.Enclosed(words=words, env=env, handles=())
         repository = context.project(where.project).path
-        work = sandbox.Work(cwd=where.cwd, repository=repository, writes=True, files=(path,))
+        work = sandbox.SandboxWork(cwd=where.cwd, repository=repository, writes=True, files=(path,))
         return sandbox.enclose(context, engine, work, words, env)
 
     def _head(self) -> str | None:
@@ -232,7 +242,7 @@ class StepRun:
             return
         where = self._where
         slug = items.slug(where.job, where.item) if where.dispatch else None
-        work = count_tokens.Work(where.dispatch or where.job, where.project, slug)
+        work = count_tokens.CountingWork(where.dispatch or where.job, where.project, slug)
         try:
             count_tokens.count_step(
                 self._context, self._engine, work, self._conversation, cwd=where.cwd, since=self._began
@@ -371,13 +381,13 @@ def tail(path: str, most: int = TAIL) -> str:
         return ""
 
 
-def write_steps(context: Context, job: Job, known: Steps) -> None:
+def write_steps(context: Context, job: Job, known: JobSteps) -> None:
     """Write a job's steps to a file, from which the sessions of its items read them; leave a file that has them already."""
     if _held_steps(context, job) != known:
         context.world.files.publish(paths.job(job.id, "steps.json"), job_steps.written(known, job.source))
 
 
-def read_steps(context: Context, job: Job) -> Steps:
+def read_steps(context: Context, job: Job) -> JobSteps:
     """Return the steps of a job, from the file that its runner wrote, else from its document."""
     held = _held_steps(context, job)
     if held is not None:
@@ -387,7 +397,7 @@ def read_steps(context: Context, job: Job) -> Steps:
     return read(job.source, "the job's document").steps
 
 
-def _held_steps(context: Context, job: Job) -> Steps | None:
+def _held_steps(context: Context, job: Job) -> JobSteps | None:
     """Return the steps in the runner's file; None when there is no file, or it is about another document."""
     try:
         return job_steps.steps_in(context.world.files.read(paths.job(job.id, "steps.json")), job.source)
@@ -395,12 +405,12 @@ def _held_steps(context: Context, job: Job) -> Steps | None:
         return None
 
 
-def values_of(context: Context, job: Job, steps: Steps, part: str, data: object) -> Values:
+def values_of(context: Context, job: Job, steps: JobSteps, part: str, data: object) -> PlaceholderValues:
     """Return the values for the placeholders in one part of a job's document.
 
     `data` is the item for the part `map`, and the results of the items for `reduce`.
     """
-    values: Values = {"env": json.loads(job.parameters)}
+    values: PlaceholderValues = {"env": json.loads(job.parameters)}
     if part == "map":
         values["item"] = data
     if part != "setup":
@@ -410,7 +420,7 @@ def values_of(context: Context, job: Job, steps: Steps, part: str, data: object)
     return values
 
 
-def _setup_outputs(context: Context, job: Job, steps: Steps) -> dict[str, str]:
+def _setup_outputs(context: Context, job: Job, steps: JobSteps) -> dict[str, str]:
     """Return the outputs of the setup steps' last attempt: by step name, and that of the last step as `output`."""
     setup = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id="setup"))
     attempt = setup.attempts if setup else 0

@@ -19,7 +19,7 @@ from fleet.world.process.children import Ended
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.model.states import ItemVerdict, Report
+    from fleet.model.states import ItemVerdict, ReportState
     from fleet.store.queries import Item, Job
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -144,7 +144,7 @@ def _report(job: Job, item: Item, dispatch: str, at: str, result: StepResult) ->
         tx.dispatch = dispatch
         q.judge_item(tx, job=job.id, id=item.id, verdict=verdict, reason=reason, signature=alike, dispatch=dispatch)
         first = reason.splitlines()[0] if reason else None
-        report: Report = "done" if result.ok else "failed"
+        report: ReportState = "done" if result.ok else "failed"
         q.report_dispatch(tx, id=dispatch, report=report, reason=first, work=None, at=tx.at)
         tx.note(job=job.id, item=item.id, verdict=verdict, reason=reason)
 

@@ -36,7 +36,7 @@ _LOCK_WAIT = 60.0
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class _Attempt:
+class _MergeAttempt:
     """The orders to merge, and what their verify command needs.
 
     `command` is the verify command, None when nothing is verified. `advice` tells a person how to resolve a conflict.
@@ -63,7 +63,7 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
     """
     command = verify_command(context, orders[0]) if verify else None
     wanted = wanted_preparation(context, orders[0]) if command else None
-    attempt = _Attempt(orders=orders, wanted=wanted, command=command, advice=advice)
+    attempt = _MergeAttempt(orders=orders, wanted=wanted, command=command, advice=advice)
     warm = take_warm_tree(context, attempt.first) if wanted else None
     if warm is None:
         return _merge_in_scratch(context, attempt)
@@ -75,7 +75,7 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
     return _merge_in_new(context, attempt, warm)
 
 
-def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
+def _merge_in_warm(context: Context, attempt: _MergeAttempt, warm: Warm) -> list[Made]:
     """Merge the orders in the project's warm tree, prepare the tree and verify.
 
     When git cannot reset the tree or merge in it, do so in a new tree. Git refuses, for example, to merge work with a
@@ -97,13 +97,13 @@ def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made
     return made
 
 
-def _merge_in_new(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
+def _merge_in_new(context: Context, attempt: _MergeAttempt, warm: Warm) -> list[Made]:
     """Replace the warm tree by a new one and merge there; if that is not possible, merge in a tree that is removed afterwards."""
     fresh = renew_warm_tree(context, attempt.first, warm)
     return _merge_in_scratch(context, attempt) if fresh is None else _merge_in_warm(context, attempt, fresh)
 
 
-def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
+def _merge_in_scratch(context: Context, attempt: _MergeAttempt) -> list[Made]:
     """Merge and verify the orders in a new worktree, and remove it afterwards.
 
     The worktree is a claim of the first order's finisher. Returns and raises as `merge_and_verify` does.
@@ -124,13 +124,13 @@ def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
     return made
 
 
-def _verify_last(context: Context, attempt: _Attempt, claim: Claim, made: list[Made]) -> None:
+def _verify_last(context: Context, attempt: _MergeAttempt, claim: Claim, made: list[Made]) -> None:
     """Run the verify command, if there is one, on the last merge commit."""
     if attempt.command:
         verify_merge(context, attempt.first, claim.name, made[-1].commit, attempt.command)
 
 
-def _merge_orders(context: Context, attempt: _Attempt, claim: Claim) -> list[Made]:
+def _merge_orders(context: Context, attempt: _MergeAttempt, claim: Claim) -> list[Made]:
     """Merge the orders in a tree while holding the tree's effect lock.
 
     git inherits the lock, which therefore stays held if git outlives this process.

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model import FLEET_DISPATCH_ID, FLEET_HOME
 from fleet.records import replace
 from fleet.resources.warm_tree import fingerprint, untracked
 from fleet.resources.worktree.prepare import (
@@ -48,7 +49,7 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
         setup=setup,
         log=f"{home}/{paths.log(ident, 'setup')}",
         # FLEET_DISPATCH_ID marks the command's processes: when the finisher is killed, a sweep finds and ends them.
-        env={**os.environ, **ports, "FLEET_HOME": home, "FLEET_DISPATCH_ID": ident},
+        env={**os.environ, **ports, FLEET_HOME: home, FLEET_DISPATCH_ID: ident},
     )
 
 

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model import FLEET_DISPATCH_ID, FLEET_HOME
 from fleet.model.text.times import SECOND, duration
 from fleet.store import bundles
 from fleet.store import queries as q
@@ -81,7 +82,7 @@ def _run_verify(context: Context, order: Order, path: str, command: str) -> None
     limit = duration(context.settings(order.project).verify_limit) / SECOND
     # FLEET_DISPATCH_ID marks the command's processes: when the finisher is killed, a sweep finds and ends them.
     ports = context.store.read(lambda rows: bundles.port_variables(rows, order.project, order.slug))
-    env = {**os.environ, **ports, "FLEET_HOME": context.world.home, "FLEET_DISPATCH_ID": order.dispatch}
+    env = {**os.environ, **ports, FLEET_HOME: context.world.home, FLEET_DISPATCH_ID: order.dispatch}
     log, words = f"{context.world.home}/{paths.log(order.dispatch, 'verify')}", ["/bin/sh", "-c", command]
     run = context.world.programs.record("verify", words, path=log, limit=limit, cwd=path, env=env)
     if not run.ok:

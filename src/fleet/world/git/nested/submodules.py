@@ -16,7 +16,7 @@ from fleet.world.git.git import error_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.world.git.worktree_status import Ask, Status
+    from fleet.world.git.worktree_status import Ask, TreeStatus
 
 _GITLINK = "160000"
 # For commands that need no files, in the repository of a submodule: its configuration names a folder that may be gone.
@@ -67,12 +67,12 @@ def is_submodule(tree: str, name: str) -> bool:
     return place.startswith(f"{os.path.realpath(entry)}/modules/")
 
 
-def repositories_among(found: Status, path: str) -> list[str]:
+def repositories_among(found: TreeStatus, path: str) -> list[str]:
     """Return the changed entries of a worktree's status that are repositories."""
     return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
 
 
-def other_repositories_among(found: Status, tree: str) -> list[str]:
+def other_repositories_among(found: TreeStatus, tree: str) -> list[str]:
     """Return the changed entries of a worktree's status that are repositories but not submodules: no commit can contain them."""
     return [name for name in repositories_among(found, tree) if not is_submodule(tree, name)]
 

@@ -12,9 +12,9 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.engines import readiness
+from fleet.model.names import AUTONOMIES
 from fleet.model.results.engines import EngineView, Readiness
 from fleet.model.states import assert_never
-from fleet.model.text.documents.kinds import AUTONOMIES
 from fleet.surfaces.cli.options import json_option
 from fleet.surfaces.cli.ui import terminal
 from fleet.testing import engine_trial

@@ -10,6 +10,7 @@ import click
 from fleet import errors
 from fleet.api.agents.coord import ENGINE
 from fleet.api.fleet import Fleet
+from fleet.model.names import AUTONOMIES
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.commands.coord.tick import run, tick, watch
 from fleet.surfaces.cli.options import F, acting, reading
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _START_OPTIONS = (
     click.option("--engine", metavar="NAME", default=ENGINE, show_default=True,
                  help="who coordinates: fleet's own loop, or an agent like claude"),
-    click.option("--autonomy", type=click.Choice(["ask", "edits", "allowlist", "full"]), help="what the agent may do without asking"),
+    click.option("--autonomy", type=click.Choice(AUTONOMIES), help="what the agent may do without asking"),
     click.option("--model", metavar="NAME", help="the model, as the engine calls it"),
 )  # fmt: skip
 

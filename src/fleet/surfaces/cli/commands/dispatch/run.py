@@ -10,6 +10,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model import names
+from fleet.model.names import AUTONOMIES
 from fleet.model.results.coord import Seated
 from fleet.model.tasks.prompts import split_prompt
 from fleet.surfaces.cli.commands.projects.down import print_down
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     from fleet.model.states import DispatchKind
 
 _ENGINE = click.option("--engine", metavar="NAME", help="the engine (default: the task's, or fleet.toml's)")
-_AUTONOMY = click.option(
-    "--autonomy", type=click.Choice(["ask", "edits", "allowlist", "full"]), help="what the agent may do without asking"
-)
+_AUTONOMY = click.option("--autonomy", type=click.Choice(AUTONOMIES), help="what the agent may do without asking")
 _MODEL = click.option("--model", metavar="NAME", help="the model, as the engine calls it")
 _COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 

@@ -15,6 +15,7 @@ import click
 from fleet.demo import crowd, night, show
 from fleet.demo.graph import GRAPH
 from fleet.model.branches import INTEGRATION
+from fleet.model.settings.setting_names import HOME_FILE
 from fleet.surfaces.cli.options import json_option
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.streams import ESCAPE
@@ -89,7 +90,7 @@ def _run_agents(scene: str, *, as_json: bool, keep: bool) -> int:
     """
     make_repository(f"{scene}/repository")
     os.mkdir(f"{scene}/home", mode=0o700)
-    Path(scene, "home", "config.toml").write_text('exit_grace = "1s"\nreport_grace = "5s"\n', encoding="utf-8")
+    Path(scene, "home", HOME_FILE).write_text('exit_grace = "1s"\nreport_grace = "5s"\n', encoding="utf-8")
     stage = _LiveView(quiet=as_json)
     result = show.Play(f"{scene}/home", f"{scene}/repository", stage).run()
     flawless = result.merged == len(GRAPH) and not result.leaked

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from fleet.model.states import ItemState
-    from fleet.verbs.jobs.progress import Event, Tell
+    from fleet.verbs.jobs.progress import JobEvent, Tell
 
 _BAR = 30
 STATES: tuple[ItemState, ...] = ("done", "running", "merging", "waiting", "dead", "parked", "skipped")
@@ -56,21 +56,21 @@ def choose_view(*, as_json: bool) -> Tell:
     """Return the function that shows a job's events: as JSON lines, live on a terminal, or as plain lines."""
     if as_json:
         return _print_json
-    return Live() if terminal.is_terminal() else Lines()
+    return Live() if terminal.is_terminal() else ProgressLines()
 
 
-def _print_json(event: Event) -> None:
+def _print_json(event: JobEvent) -> None:
     sys.stdout.write(f"{jsontext.dumps(event)}\n")
     sys.stdout.flush()
 
 
-class Lines:
+class ProgressLines:
     """Prints a line for each change of a job. What the job waits for is printed when it changes."""
 
     def __init__(self) -> None:
         self._waits: str | None = None
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: JobEvent) -> None:
         """Print an event of the job as a line, if people need to see it."""
         line = event_line(event)
         if isinstance(event, JobProgress):
@@ -86,7 +86,7 @@ def waits_line(event: JobProgress) -> str:
     return f"job {event.job} waits: {event.waits}" if event.waits else ""
 
 
-def event_line(event: Event) -> str:
+def event_line(event: JobEvent) -> str:
     """Return an event of a job as one line; "" for an event that people need not see."""
     if isinstance(event, JobProgress):
         return ""
@@ -117,7 +117,7 @@ class Live:
         self._last: JobProgress | None = None
         self._drawn = 0
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: JobEvent) -> None:
         """Take in an event of the job and redraw. A line about a failed or skipped item is printed above and stays."""
         kept = ""
         if isinstance(event, JobProgress):

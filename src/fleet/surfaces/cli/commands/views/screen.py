@@ -9,13 +9,14 @@ import sys
 import click
 
 from fleet import errors
+from fleet.model import FLEET_DISPATCH_ID
 from fleet.surfaces.cli.options import as_option
 
 
 def is_screen_possible() -> bool:
     """Whether the TUI can be opened: all streams are a terminal that is not "dumb", and no agent runs this process."""
     is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))  # Textual draws on stderr
-    return is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("FLEET_DISPATCH_ID")
+    return is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get(FLEET_DISPATCH_ID)
 
 
 def open_screen(*, actor: str | None = None) -> int:

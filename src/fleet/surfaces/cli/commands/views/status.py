@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from fleet.api.views.sections import Entry
+    from fleet.api.views.sections import SectionEntry
     from fleet.model.results.agents import Cost
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.views import Overview, Section
@@ -100,7 +100,7 @@ def _print_page(page: Overview, now: int) -> None:
         terminal.say(terminal.paint(line, "yellow"))
 
 
-def _entry_line(each: Entry, now: int) -> str:
+def _entry_line(each: SectionEntry, now: int) -> str:
     """Return an entry of the status page as text of one or more lines. `now` is in milliseconds."""
     for kind, words in _LINES_OF.items():
         if isinstance(each, kind):
