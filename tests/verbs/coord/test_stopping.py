@@ -67,6 +67,17 @@ def test_after_a_stop_a_sweep_finds_nothing_to_do(scene):
     assert scene.fleet.sweep.run(kill=False) == []
 
 
+@pytest.mark.req("DER-1")
+def test_after_down_a_sweep_finds_nothing_to_do(scene):
+    seated(scene)
+    ident = scene.work("a")
+    scene.fleet.sweep.run(kill=True)
+    while scene.fleet.projects.down(PROJECT).left:
+        scene.clock.wait(60)
+    assert scene.fleet.dispatches.show(ident).exec_state not in {"pending", "in_flight"}
+    assert scene.fleet.sweep.run(kill=False) == []
+
+
 @pytest.mark.req("EXC-4", "AGENT-7")
 def test_the_command_that_ends_what_a_dead_coordinator_left_is_named_and_frees_the_seat(scene):
     ident = seated(scene)

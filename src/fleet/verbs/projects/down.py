@@ -11,6 +11,7 @@ from fleet.model.states import assert_never
 from fleet.store import queries as q
 from fleet.verbs.coord import seat
 from fleet.verbs.dispatch.end import end
+from fleet.verbs.sweep.derived_files import reconcile_coord_state
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
@@ -27,6 +28,7 @@ def down(context: Context, project: str) -> Down:
     """
     coordinator, left = _stop_coordinator(context, project)
     stopped = stop_all(context, project, reason="fleet down")
+    reconcile_coord_state(context, write=True)  # no coordinator is left whose tick would
     jobs = [
         f"job {ident} still runs: `fleet job cancel {ident} -r TEXT` ends it"
         for ident in running_jobs(context, project)
