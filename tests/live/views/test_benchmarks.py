@@ -52,7 +52,8 @@ def test_a_benchmark_runs_to_its_end(tmux, name):
         assert row(said, "ps")[-2] == "≤ 2"
         assert all(int(row(said, act)[column]) for act in ("dispatch ", "launch ", "settle ") for column in (0, 1))
     if name == "jobs":
-        assert all(float(row(said, place)[column]) for place in ("one checkout ", "a worktree ") for column in (0, 1))
+        # How often the runner looks until an item has ended depends on the machine; what it writes does not.
+        assert all(float(row(said, place)[1]) > 0 for place in ("one checkout ", "a worktree "))
     if name == "start":
         _title, _sep, at_work = said.partition("2 agents at work")
         assert [row(at_work.partition("start:")[0], read)[-2] for read in ("ps", "status")] == ["≤ 4", "≤ 4"]
