@@ -145,3 +145,43 @@ def test_work_that_does_not_pass_verify_is_not_accepted_and_waits_on(scene, prog
     assert said.err.startswith("fleet: p/a was not accepted: ")
     assert "it is red" in said.err
     assert [work.slug for work in scene.fleet.reviews.waiting()] == ["a"]
+
+
+# recorded merges ------------------------------------------------------------------------------------------------------
+def states(program: Program) -> list[tuple[str, str]]:
+    """The task and the state of each recorded merge, as listed."""
+    _head, *rows = program("merges", "list").ok().out.splitlines()
+    return [(row.split()[0], row.split("UTC", 1)[1].strip()) for row in rows]
+
+
+def rewind(scene: SimulatedScene) -> None:
+    """Let somebody set the integration branch back to before the last merge."""
+    scene.git("update-ref", "refs/heads/fleet/main", "refs/heads/fleet/main~1")
+
+
+@pytest.mark.req("MERGE-5")
+def test_a_merge_that_is_missing_is_listed_in_words_and_restored_once(scene, program):
+    assert program("merges", "list").ok().out == "nothing was merged yet\n"
+    assert program("merges", "restore").ok().out == "nothing is missing\n"
+    for slug in ("a", "b"):
+        merge(scene, slug)
+    assert states(program) == [("b", "contained"), ("a", "contained")]
+    rewind(scene)
+    (_, missing), kept = states(program)
+    assert (missing.split(":")[0], kept) == ("missing", ("a", "contained"))
+    tip = program("merges", "restore").ok().out
+    assert tip == f"restored b: the integration branch is at {scene.git('rev-parse', 'fleet/main')[:12]}\n"
+    assert states(program) == [("b", "contained"), ("a", "contained")]
+    assert program("merges", "restore", "--json").ok().json["restored"] == []
+
+
+@pytest.mark.req("MERGE-5")
+def test_a_merge_that_is_gone_on_purpose_is_acknowledged_once_with_its_reason(scene, program):
+    for slug in ("a", "b"):
+        merge(scene, slug)
+    rewind(scene)
+    program("merges", "acknowledge").refused(BAD_INPUT, "--reason")
+    said = program("merges", "acknowledge", "--reason", "squashed into main").ok().out
+    assert said == "acknowledged that b is gone from the integration branch\n"
+    assert states(program) == [("b", "acknowledged: squashed into main"), ("a", "contained")]
+    assert program("merges", "acknowledge", "--reason", "again").ok().out == "nothing is missing\n"
