@@ -207,3 +207,24 @@ def test_what_a_runner_did_not_live_to_let_go_is_swept(scene):
         raw(fleet, "UPDATE items SET state = 'skipped' WHERE state = 'dead'")
         scene.swept(fleet)
     assert not scene.tree(slug).exists()
+
+
+@pytest.mark.req("JOB-3")
+def test_the_items_that_failed_are_read_tried_again_and_dropped_as_the_report_says(either):
+    ident = either.program("job", "run", either.write(TEXT), "-p", PROJECT, "--json").objects[0]["job"]
+    dlq = lambda *words: either.program("job", "dlq", *words)  # noqa: E731
+    head, row = dlq("list", ident).ok().out.splitlines()
+    assert head.split() == ["ITEM", "LABEL", "STATE", "ATTEMPTS", "REASON"]
+    item, *rest = row.split(maxsplit=4)
+    assert rest == ["<b>&bad|", "dead", "1", "map step 1: exit status 1 no <tags>"]
+    first, attempt, *why, last = dlq("show", ident, item).ok().out.splitlines()
+    assert first == f"{item}  <b>&bad|  dead"
+    assert re.fullmatch(r"  attempt 1 ended \S+ \S+ UTC \(.+\), dispatch none", attempt)
+    assert why[0] == "    map step 1: exit status 1"
+    assert last == f"  what it printed: fleet job logs {ident} {item}"
+    assert "no <tags>" in either.program("job", "logs", ident, item).ok().out
+    said = dlq("retry", ident, item).ok().out
+    assert said == f"1 item of job {ident} to be tried again; now: fleet resume {ident}\n"
+    assert either.program("resume", ident).code == 1, "it fails again"
+    assert dlq("drop", ident, "--all").ok().out.splitlines()[0] == f"1 item of job {ident} dropped"
+    assert dlq("list", ident).ok().out == "the queue is empty\n"
