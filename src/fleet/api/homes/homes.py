@@ -87,7 +87,7 @@ class Homes(Part):
         self._by.may("homes.uninstall_daemon")
         before = lifecycle.status(self._by)
         unit = install.uninstall(self._by.context)
-        if not before.running or lifecycle.status(self._by).running or not lifecycle.has_ended(self._by):
+        if not before.running or lifecycle.status(self._by).running or not lifecycle.wait_for_end(self._by):
             return unit
         ended = f"the daemon (process {before.pid}) has ended; `fleet daemon start` starts one without {unit.system}"
         return unit.replaced(notes=[ended, *unit.notes])

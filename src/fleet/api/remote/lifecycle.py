@@ -219,7 +219,7 @@ def stop(by: Actor) -> DaemonStatus:
         pass  # it ended before it could answer
     finally:
         door.close()
-    if not has_ended(by):
+    if not wait_for_end(by):
         holder = by.world.daemon_gate().holder()
         raise errors.FleetError(what=f"the daemon ({holder}) is still ending after {_END:g} s")
     after = _absent(by)
@@ -234,8 +234,8 @@ def restart(by: Actor) -> DaemonStatus:
     return start(by)
 
 
-def has_ended(by: Actor) -> bool:
-    """Wait until no daemon holds the home. Returns False when one still does after 30 seconds."""
+def wait_for_end(by: Actor) -> bool:
+    """Wait until no daemon holds the home. Return whether that was so within 30 seconds."""
     gate = by.world.daemon_gate()
     until = by.clock.ticks() + _END
     while not gate.is_free():

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -23,6 +22,7 @@ from fleet.model.tasks import fence
 from fleet.model.tasks.pipeline import MENDING, STAGE_OF
 from fleet.model.tasks.steps import STEPS
 from fleet.model.text import times
+from fleet.records import replace
 from fleet.resources import CGROUP, KINDS
 from fleet.resources.worktree import half_removed
 from fleet.resources.worktree.branch_ownership import mark_unmarked_branch
