@@ -10,7 +10,8 @@ from screen.driving import sit_down
 from fleet import errors
 from fleet.api.tasks.reviews import Reviews
 from fleet.api.views.diffs import parse_diff, side_by_side
-from fleet.surfaces.tui.pages.review_lines import Spot
+from fleet.surfaces.tui.look import DARK, ScreenLook
+from fleet.surfaces.tui.pages.review_lines import Spot, review_lines
 
 ASKS = "ask rm -rf build\nsay went on\nhang"
 CHOOSES = "choose Which database? | SQLite | PostgreSQL\nhang"
@@ -298,3 +299,13 @@ def test_a_diff_is_taken_apart_with_the_numbers_of_its_lines():
     assert second.lines[-1].text == "--- gone", "a removed line that looks like a head is a line"
     rows = [(old and old.text, new and new.text) for _, old, new in side_by_side(first)]
     assert rows[5:] == [("one", "one"), ("two", "TWO"), ("three", "three")]
+
+
+@pytest.mark.req("TUI-4")
+@pytest.mark.parametrize("split", [False, True], ids=["in one column", "side by side"])
+def test_a_comment_on_a_removed_line_is_shown_however_the_diff_is_drawn(split):
+    removed, added = (Spot("a.py", 2, is_removed=is_removed) for is_removed in (True, False))
+    comments = {removed: "why does it go?", added: "why loud?"}
+    lines = review_lines(parse_diff(DIFF), comments, ScreenLook(DARK), width=60, split=split)
+    notes = [(line.text.plain.strip(), line.spot) for line in lines if "✎" in line.text.plain]
+    assert notes == [("✎ why does it go?", removed), ("✎ why loud?", added)]

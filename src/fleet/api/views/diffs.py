@@ -137,11 +137,11 @@ def _path_in(line: str) -> str:
     )
 
 
-def side_by_side(file: FileDiff) -> Iterator[tuple[int, DiffLine | None, DiffLine | None]]:
+def side_by_side(file: FileDiff) -> Iterator[tuple[tuple[int, ...], DiffLine | None, DiffLine | None]]:
     """Yield the rows of a side-by-side view: each removed line beside the added line that replaces it.
 
-    A row is (index of its last line in `file.lines`, old line, new line). The old or the new line is None where there
-    is no such line beside the other one. Lines that are not changed, and headings, are in both.
+    A row is (indexes of its lines in `file.lines`, old line, new line). The old or the new line is None where there is
+    no such line beside the other one. Lines that are not changed, and headings, are in both.
     """
     removed: list[tuple[int, DiffLine]] = []
     added: list[tuple[int, DiffLine]] = []
@@ -156,17 +156,16 @@ def side_by_side(file: FileDiff) -> Iterator[tuple[int, DiffLine | None, DiffLin
         else:
             yield from _pairs_of_lines(removed, added)
             removed, added = [], []
-            yield number, line, line
+            yield (number,), line, line
     yield from _pairs_of_lines(removed, added)
 
 
 def _pairs_of_lines(
     removed: list[tuple[int, DiffLine]], added: list[tuple[int, DiffLine]]
-) -> Iterator[tuple[int, DiffLine | None, DiffLine | None]]:
+) -> Iterator[tuple[tuple[int, ...], DiffLine | None, DiffLine | None]]:
     """Yield the rows of a side-by-side view for removed and added lines; None stands where one side has fewer lines."""
     for place in range(max(len(removed), len(added))):
         old = removed[place] if place < len(removed) else None
         new = added[place] if place < len(added) else None
-        last = new or old
-        if last is not None:
-            yield last[0], old[1] if old else None, new[1] if new else None
+        places = tuple(each[0] for each in (old, new) if each is not None)
+        yield places, old[1] if old else None, new[1] if new else None

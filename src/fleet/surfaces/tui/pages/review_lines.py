@@ -60,16 +60,19 @@ def review_lines(
     for number, file in enumerate(files):
         lines.append(ReviewLine(Text(escapes.line(file.path), style=look.style("blue", bold=True)), number))
         rows = _split_rows(file, look, width) if split else _unified_rows(file, look)
-        for place, text in rows:
-            spot = spot_of(file, place)
-            lines.append(ReviewLine(text, number, place, spot))
-            if spot is not None and spot in comments:
-                note = Text(
-                    f"{'':>{_NUMBER * 2 + 3}}✎ {escapes.line(comments[spot])}", style=look.style("yellow", bold=True)
-                )
-                lines.append(ReviewLine(note, number, place, spot))
+        for places, text in rows:
+            lines.append(ReviewLine(text, number, places[-1], spot_of(file, places[-1])))
+            for place in places:
+                spot = spot_of(file, place)
+                if spot is not None and spot in comments:
+                    lines.append(ReviewLine(_note(comments[spot], look), number, place, spot))
         lines.append(ReviewLine(Text(""), number))
     return lines[:-1]
+
+
+def _note(comment: str, look: ScreenLook) -> Text:
+    """Return the line that shows a comment."""
+    return Text(f"{'':>{_NUMBER * 2 + 3}}✎ {escapes.line(comment)}", style=look.style("yellow", bold=True))
 
 
 def same_line(lines: list[ReviewLine], wanted: ReviewLine | None) -> int:
@@ -117,42 +120,42 @@ def _comment_line(files: list[FileDiff], spot: Spot, text: str) -> str:
     return f"{spot.path}:{spot.line} (about a removed line) {text}"
 
 
-def _unified_rows(file: FileDiff, look: ScreenLook) -> Iterator[tuple[int, Text]]:
-    """Yield the lines of a file's diff in one column, with both line numbers, each as (index in the diff, text).
+def _unified_rows(file: FileDiff, look: ScreenLook) -> Iterator[tuple[tuple[int, ...], Text]]:
+    """Yield the lines of a file's diff in one column, with both line numbers, each as (indexes in the diff, text).
 
     git's lines `diff`, `index`, `---` and `+++` are left out.
     """
     for place, line in enumerate(file.lines):
         if line.kind == "head":
             if not line.text.startswith(("diff ", "index ", "--- ", "+++ ")):
-                yield place, Text(escapes.line(line.text), style=look.style("dim"))
+                yield (place,), Text(escapes.line(line.text), style=look.style("dim"))
         elif line.kind == "hunk":
-            yield place, Text(escapes.line(line.text), style=look.style("cyan"))
+            yield (place,), Text(escapes.line(line.text), style=look.style("cyan"))
         else:
             numbers = f"{line.old or '':>{_NUMBER}} {line.new or '':>{_NUMBER}} "
             text = Text()
             text.append(numbers, style=look.style("dim"))
             text.append_text(diff_line(f"{_SIGNS[line.kind]}{line.text}", look))
-            yield place, text
+            yield (place,), text
 
 
-def _split_rows(file: FileDiff, look: ScreenLook, width: int) -> Iterator[tuple[int, Text]]:
-    """Yield the lines of a file's diff with old and new side by side, each as (index in the diff, text).
+def _split_rows(file: FileDiff, look: ScreenLook, width: int) -> Iterator[tuple[tuple[int, ...], Text]]:
+    """Yield the lines of a file's diff with old and new side by side, each as (indexes in the diff, text).
 
     git's header lines are left out.
     """
     half = (width - 3) // 2
-    for place, old, new in side_by_side(file):
-        line = file.lines[place]
+    for places, old, new in side_by_side(file):
+        line = file.lines[places[-1]]
         if line.kind == "head":
             continue
         if line.kind == "hunk":
-            yield place, Text(escapes.line(line.text), style=look.style("cyan"))
+            yield places, Text(escapes.line(line.text), style=look.style("cyan"))
             continue
         text = _half(old, half, look, old.old if old else None)
         text.append(" │ ", style=look.style("dim"))
         text.append_text(_half(new, half, look, new.new if new else None))
-        yield place, text
+        yield places, text
 
 
 def _half(line: DiffLine | None, width: int, look: ScreenLook, number: int | None) -> Text:
