@@ -46,8 +46,8 @@ def test_a_paste_after_the_key_that_opens_a_dialog_is_for_the_dialog(scene):
 @pytest.mark.req("TUI-2", "TUI-5")
 def test_keys_after_the_end_of_a_filter_are_for_the_rows(scene):
     with scene.fleet() as fleet:
-        for slug in ("one", "two", "two-more"):
-            fleet.tasks.add(project="p", title=f"Title {slug}", slug=slug)
+        for priority, slug in enumerate(("two", "two-more", "one")):
+            fleet.tasks.add(project="p", title=f"Title {slug}", slug=slug, priority=priority)
 
     async def act(person):
         await person.sees("two-more")
