@@ -20,6 +20,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,13 +109,13 @@ def main() -> int:
 def known_tests(mutants: list[Mutant], outcomes: Path | None, *, ran: bool) -> list[Test]:
     """Return the tests of the mutants' rows, with the outcome and seconds of an earlier run if known.
 
-    With `ran`, only those that passed in that run.
+    With `ran`, only those of that run; without such a run, all count as passed.
     """
     seen = {test.ident: test for test in read_tests(outcomes)} if outcomes and outcomes.exists() else {}
     if ran and seen:
-        return [test for test in seen.values() if test.passed]
+        return list(seen.values())
     tests = tests_of_rows(ROOT, BUILD, {mutant.row for mutant in mutants})
-    return [seen.get(test.ident, test) for test in tests]
+    return [seen.get(test.ident, replace(test, passed=True) if ran else test) for test in tests]
 
 
 def known_memory(tests: list[Test]) -> Memory:
@@ -179,6 +180,7 @@ def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
     report.print_table(verdicts)
     print(f"mutants: no time for {len(chosen) - len(verdicts)} of those that were chosen")
     print_left(part.left_over(changed, candidates, verdicts))
+    report.print_uncaught([verdict for verdict in verdicts if verdict.kind in part.FAILING])
     if arguments.json:
         report.write_json(verdicts, arguments.json)
     return code_of_part(verdicts)

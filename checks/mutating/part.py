@@ -9,8 +9,9 @@ that the seed decides; the seed is the newest commit, unless it is given. Of eac
 those that passed in the run whose outcomes are given. A mutant that is marked as slow is tried when it changed, after the others that
 changed, and for half a minute at most. What changed and was not tried, or not to its end, is named: it is left to `make mutants`.
 
-What fails: a mutant that does not apply, or whose tests ran to their end and passed, twice. A mutant for which there was no time, a test
-that hangs and a test that does not start are said, and fail nothing: they tell about the machine.
+What fails: a mutant that does not apply, or whose tests all ran to their end and passed, twice. A mutant for which there was no time, a
+test that hangs, a test that does not start and one that did not pass in the run before are said, and fail nothing: they tell about the
+machine.
 """
 
 from __future__ import annotations
@@ -39,15 +40,19 @@ MOST_SLOW, MOST_NAMES = 30.0, 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A mutant with the stores on which its tests can run, these tests, and how many seconds they are expected to take."""
+    """A mutant with the stores on which its tests can run, these tests, and how many seconds they are expected to take.
+
+    `absent` has those of its tests that did not pass in the run before, and therefore do not run.
+    """
 
     mutant: Mutant
     needs: dict[str, str]
     seconds: float
+    absent: tuple[str, ...] = ()
 
 
 def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> list[Candidate]:
-    """Return the mutants whose named tests can run on a store that counts.
+    """Return the mutants of whose named tests one has passed in the run before, on a store that counts.
 
     The tests of a slow one wait before they notice: what they take on the unbroken source says little.
     """
@@ -55,14 +60,17 @@ def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> l
     for test in tests:
         for row in test.rows:
             of_row[row].append(test)
+    passed = {test.ident for test in tests if test.passed}
     found = []
     for mutant in mutants:
-        needs = rounds(mutant, of_row[mutant.row], memory)[0]
+        named = rounds(mutant, of_row[mutant.row], memory)[0]
+        needs = {test: need for test, need in named.items() if test in passed}
         stores = tuple(store for store in mutant.stores if store in needs.values())
         if stores:
+            absent = tuple(test for test, need in named.items() if test not in passed and need in stores)
             seconds = START + sum(memory.expected(test) for test in needs)
             seconds = max(seconds, MOST_CHANGED) if mutant.slow else seconds
-            found.append(Candidate(mutant=replace(mutant, stores=stores), needs=needs, seconds=seconds))
+            found.append(Candidate(mutant=replace(mutant, stores=stores), needs=needs, seconds=seconds, absent=absent))
     return found
 
 

@@ -62,6 +62,12 @@ def print_table(verdicts: list[Verdict]) -> None:
     print(f"mutants: {len(verdicts)} of {len(rows)} rows, {kinds['caught']} caught{others}")
 
 
+def print_uncaught(verdicts: list[Verdict]) -> None:
+    """Print the verdicts that fail the run, last of all: the end of a long output is what people see of it."""
+    for verdict in verdicts:
+        print(f"mutants: not caught: {verdict.mutant.area}.toml: {line_of(verdict)}")
+
+
 def write_json(verdicts: list[Verdict], path: Path) -> None:
     """Write the verdicts to a file."""
     rows = [

@@ -119,12 +119,18 @@ class Part:
         return self.verdicts
 
     def _try(self, copy: Copy, candidate: Candidate) -> None:
-        """Try a candidate if there is time, and once more if it survived; keep the verdict."""
+        """Try a candidate if there is time, and once more if it survived; keep the verdict.
+
+        A mutant is not known to survive while some of its tests cannot run.
+        """
         if time.monotonic() + candidate.seconds > self.stop:
             return
         verdict = self._play(copy, candidate)
         if verdict.kind == "survived":
             verdict = self._play(copy, candidate)
+        if verdict.kind == "survived" and candidate.absent:
+            words = f"{verdict.words}; did not pass in the run before: {', '.join(candidate.absent)}"
+            verdict = replace(verdict, kind="unrun", words=words)
         self.verdicts.append(verdict)
 
     def _play(self, copy: Copy, candidate: Candidate) -> Verdict:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import mutate
 import pytest
-from mutating import choice, part, trial, trials
+from mutating import choice, part, report, trial, trials
 from mutating.catalogue import Mutant
 from mutating.ledger import Ledger
 from mutating.memory import Memory
@@ -140,6 +140,24 @@ def test_the_part_counts_a_mutant_as_uncaught_when_its_tests_pass_twice(monkeypa
         (candidate,) = part.candidates_of([MUTANT], rows("sqlite", "postgres"), memory)
         (verdict,) = trials.Part([UNBROKEN], memory, float("inf")).run([candidate])
         assert verdict.kind == kind
+
+
+def test_the_part_counts_no_mutant_as_uncaught_of_which_a_test_did_not_pass_in_the_run_before(monkeypatch, memory):
+    twice = dict.fromkeys(TESTS.values(), "passed")
+    Played(monkeypatch, twice, twice)
+    failed = Row(ident=TESTS["sqlite"] + "[second]", rows=("A-1",), store="sqlite")
+    mutant = replace(MUTANT, tests=(*MUTANT.tests, failed.ident))
+    (candidate,) = part.candidates_of([mutant], [*rows("sqlite", "postgres"), failed], memory)
+    (verdict,) = trials.Part([UNBROKEN], memory, float("inf")).run([candidate])
+    assert (verdict.kind, list(candidate.needs)) == ("unrun", list(TESTS.values()))
+    assert verdict.words.endswith(f"did not pass in the run before: {failed.ident}")
+
+
+def test_the_mutants_that_fail_the_part_are_said_last(capsys):
+    report.print_uncaught([Verdict(mutant=MUTANT, kind="survived", words="not noticed on sqlite")])
+    said = capsys.readouterr().out
+    assert said.startswith("mutants: not caught: ")
+    assert all(words in said for words in ("A-1", "two", "not noticed on sqlite"))
 
 
 @pytest.mark.parametrize(
