@@ -12,6 +12,7 @@ import atexit
 import os
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,11 +74,15 @@ def _send(data: bytes) -> None:
 
 
 def _save_before(name: str, measuring: Measuring) -> None:
-    """Replace a function of `os` that never returns by one that first saves the measurements."""
+    """Replace a function of `os` that never returns by one that first saves the measurements.
+
+    It leaves also when they cannot be saved: a child that a test forked must not go on as the test.
+    """
     leave: Callable[..., object] = getattr(os, name)
 
     def save_and_leave(*arguments: object) -> object:
-        measuring.save()
+        with suppress(Exception):
+            measuring.save()
         return leave(*arguments)
 
     setattr(os, name, save_and_leave)

@@ -17,9 +17,10 @@ REPORTS = "AUDIT_EFFECTS_INTO"
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(os.path.dirname(HERE))
 SOURCE = os.path.join(os.path.dirname(TESTS), "src", "fleet", "")
-# The harness and what is played for users; what they do is not an act of fleet.
+# The harness, what is played for users, and `make coverage` (checks/covering); what they do is not an act of fleet.
 PLAYED = (
     os.path.join(TESTS, ""),
+    os.path.join(sys.prefix, "covering", ""),
     os.path.join(SOURCE, "testing", ""),
     os.path.join(SOURCE, "demo", ""),
     os.path.join(SOURCE, "surfaces", "cli", "commands", "home", "demo.py"),
