@@ -10,8 +10,8 @@ those that passed in the run whose outcomes are given. A mutant that is marked a
 changed, and for half a minute at most. What changed and was not tried, or not to its end, is named: it is left to `make mutants`.
 
 What fails: a mutant that does not apply, or whose tests all ran to their end and passed, twice. A mutant for which there was no time, a
-test that hangs, a test that does not start and one that did not pass in the run before are said, and fail nothing: they tell about the
-machine.
+test that hangs, one that does not start, and one that the run before left out or that did not pass there are said, and fail nothing:
+they tell about the machine or the run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST_SLOW, MOST_NAMES = 30.0, 20
 class Candidate:
     """A mutant with the stores on which its tests can run, these tests, and how many seconds they are expected to take.
 
-    `absent` has those of its tests that did not pass in the run before, and therefore do not run.
+    `absent` has those of its tests that the run before left out or that did not pass there; they do not run.
     """
 
     mutant: Mutant
@@ -67,11 +67,17 @@ def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> l
         needs = {test: need for test, need in named.items() if test in passed}
         stores = tuple(store for store in mutant.stores if store in needs.values())
         if stores:
-            absent = tuple(test for test, need in named.items() if test not in passed and need in stores)
+            absent = tuple(test for test in _with_twins(named, stores) if test not in passed)
             seconds = START + sum(memory.expected(test) for test in needs)
             seconds = max(seconds, MOST_CHANGED) if mutant.slow else seconds
             found.append(Candidate(mutant=replace(mutant, stores=stores), needs=needs, seconds=seconds, absent=absent))
     return found
+
+
+def _with_twins(named: dict[str, str], stores: tuple[str, ...]) -> set[str]:
+    """Return the named tests for these stores, also those on PostgreSQL that the run before left out (tests/plugins/part.py)."""
+    twins = {test.replace("[sqlite", "[postgres") for test in named} if "postgres" in stores else set()
+    return twins | {test for test, need in named.items() if need in stores}
 
 
 def choose(candidates: list[Candidate], changed: set[str], seed: str, seconds: float) -> list[Candidate]:

@@ -129,7 +129,7 @@ class Part:
         if verdict.kind == "survived":
             verdict = self._play(copy, candidate)
         if verdict.kind == "survived" and candidate.absent:
-            words = f"{verdict.words}; did not pass in the run before: {', '.join(candidate.absent)}"
+            words = f"{verdict.words}; not seen to pass in the run before: {', '.join(candidate.absent)}"
             verdict = replace(verdict, kind="unrun", words=words)
         self.verdicts.append(verdict)
 
