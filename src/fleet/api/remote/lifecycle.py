@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 # Seconds within which a daemon has to answer after its start, and to end after `stop`.
 _START = 20.0
 _END = 30.0
+# Seconds after which the system is asked again to start the daemon's unit.
+_AGAIN = 1.0
 # Seconds for which `start` waits for a process that holds the home and does not answer: it may be starting or ending.
 _PASSING = 5.0
 _LOOK = 0.05
@@ -123,13 +125,18 @@ def start(by: Actor) -> DaemonStatus:
     if (found := _wait_out(by)) is not None:
         return _seated(by, found)
     before = daemon_log.newest(by.home, _NEWEST)
-    if not start_by_unit(by.world):
+    is_by_unit = start_by_unit(by.world)
+    if not is_by_unit:
         by.world.start_fleet("daemon", "run", "--detached", more=ONE_ARENA)
-    until = by.clock.ticks() + _START
+    until, again = by.clock.ticks() + _START, by.clock.ticks() + _AGAIN
     while (found := _answered(by)) is None:
         _refuse_failed_start(by, before)
         if by.clock.ticks() > until:
             raise errors.FleetError(what=f"the daemon did not start within {_START:g} s; `fleet daemon logs` says why")
+        if is_by_unit and by.clock.ticks() > again and by.world.daemon_gate().is_free():
+            # The system does nothing at the start of a unit whose process has let go of the home but not ended.
+            start_by_unit(by.world)
+            again = by.clock.ticks() + _AGAIN
         by.clock.wait(_LOOK)
     return _seated(by, found)
 
