@@ -28,11 +28,12 @@ echo "$*" >>"{calls}"
 case "$*" in *{fails}*) echo "Failed: no such bus" >&2; exit 1;; esac
 """
 
-# This one starts the daemon of a home, says whether it runs, and ends it.
+# This one starts the daemon of a home, says whether it runs, and ends it. Where there is a file "ending", it does nothing at its
+# first start, as systemd does while the last process of the unit ends.
 STARTING = """#!/bin/sh
 echo "$*" >>"{calls}"
 case "$2" in
-start) FLEET_HOME="{home}" setsid "{fleet}" daemon run --detached </dev/null >/dev/null 2>&1 & echo $! >"{pid}";;
+start) [ ! -e "{pid}.ending" ] || {{ rm "{pid}.ending"; exit 0; }}; FLEET_HOME="{home}" setsid "{fleet}" daemon run --detached </dev/null >/dev/null 2>&1 & echo $! >"{pid}";;
 is-active) [ -e "{pid}" ] && [ -e "{home}/daemon.sock" ]; exit $?;;
 disable) [ ! -e "{home}/daemon.sock" ] || kill "$(cat "{pid}")"; while [ -e "{home}/daemon.sock" ]; do sleep 0.02; done;;
 esac
@@ -152,6 +153,19 @@ def test_a_daemon_that_runs_hands_over_to_the_unit_and_is_started_by_it_from_the
 
 
 @pytest.mark.req("IPC-6")
+@pytest.mark.req("IPC-6")
+def test_a_unit_is_started_again_that_was_still_ending_at_its_first_start(system, fleet):
+    with Fleet.open(str(fleet.home)) as opened:
+        name = f"{opened.homes.install_daemon(start=False).name}.service"
+    system.starts(fleet.home)
+    system.asked()
+    (system.root / "pid.ending").touch()
+    started = fleet("daemon", "start", "--json").ok().json
+    assert started["running"]
+    fleet("daemon", "stop").ok()
+    assert [asked for asked in system.asked() if asked.startswith("start")] == [f"start -- {name}"] * 2
+
+
 def test_a_unit_for_later_leaves_the_daemon_that_runs(system, fleet):
     with RunningDaemon(fleet.home) as running, Fleet.open(str(fleet.home)) as opened:
         opened.homes.install_daemon(start=False)
