@@ -19,6 +19,8 @@ linux_only = pytest.mark.skipif(
     sys.platform != "linux", reason="/proc/locks tells who waits for a lock; only Linux has it"
 )
 
+early = pytest.mark.skipif("coverage" in sys.modules, reason="while coverage is measured, Python imports it before fleet begins")
+
 
 def interrupt(child: "subprocess.Popen[str]", *, within: float = SOON) -> tuple[int, str, str]:
     """How it ends. An empty line before the first word is welcome: the terminal shows ^C there."""
@@ -95,7 +97,9 @@ def until_written(path: Path, text: str) -> None:
         pass
 
 
-@pytest.mark.parametrize("module", ["_json", "fcntl", "click", "datetime"])
+@pytest.mark.parametrize(
+    "module", [pytest.param("_json", marks=early), "fcntl", "click", pytest.param("datetime", marks=early)]
+)
 def test_ctrl_c_while_modules_are_loaded_is_no_traceback(module, fleet, program, tmp_path):
     """A module in front of the real one that is interrupted: Ctrl-C at that very moment."""
     fleet.add("a")

@@ -180,8 +180,7 @@ def print_error(error: errors.FleetError, *, as_json: bool) -> None:
 def _exit_at_once(code: int) -> None:
     """End the process without the interpreter's slow shutdown. The caller has written all output and closed everything.
 
-    Return without ending it when Python runs interactively (-i) or coverage is measured: both need the normal shutdown.
+    Return without ending it when Python runs interactively (-i), which goes on after the program.
     """
-    if sys.flags.interactive or "coverage" in sys.modules:
-        return
-    os._exit(code)
+    if not sys.flags.interactive:
+        os._exit(code)
