@@ -88,9 +88,17 @@ def _save_before(name: str, measuring: Measuring) -> None:
     setattr(os, name, save_and_leave)
 
 
-# Python reads a .pth file twice where two names lead to its folder.
-if _CONFIG.exists() and coverage.Coverage.current() is None:
-    measuring = Measuring()
+def _measure() -> None:
+    """Measure this process, unless it is measured: Python reads a .pth file twice where two names lead to its folder."""
+    if not _CONFIG.exists() or coverage.Coverage.current() is not None:
+        return
+    try:
+        measuring = Measuring()
+    except FileNotFoundError:  # its current directory was removed, and coverage cannot work without one
+        return
     if measuring.started:
         for function in ("_exit", "execv", "execve"):
             _save_before(function, measuring)
+
+
+_measure()

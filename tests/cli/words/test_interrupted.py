@@ -19,7 +19,9 @@ linux_only = pytest.mark.skipif(
     sys.platform != "linux", reason="/proc/locks tells who waits for a lock; only Linux has it"
 )
 
-early = pytest.mark.skipif("coverage" in sys.modules, reason="while coverage is measured, Python imports it before fleet begins")
+early = pytest.mark.skipif(
+    "coverage" in sys.modules, reason="while coverage is measured, Python imports it before fleet begins"
+)
 
 
 def interrupt(child: "subprocess.Popen[str]", *, within: float = SOON) -> tuple[int, str, str]:
