@@ -16,10 +16,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import coverage
-
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import coverage
 
 _FOLDER = Path(sys.prefix) / "covering"
 _CONFIG = _FOLDER / "config"
@@ -50,15 +50,19 @@ class Measuring:
 
 def _start() -> coverage.Coverage | None:
     """Start coverage as its environment variable would, and unset the variable again, so that no child or test sees it."""
+    from coverage import process_startup  # noqa: PLC0415 - _measure says why
+
     os.environ[_VARIABLE] = str(_CONFIG)
     try:
-        return coverage.process_startup()
+        return process_startup()
     finally:
         del os.environ[_VARIABLE]
 
 
 def _start_in_memory() -> coverage.Coverage:
-    measured = coverage.Coverage(config_file=str(_CONFIG), data_file=None)
+    from coverage import Coverage  # noqa: PLC0415 - _measure says why
+
+    measured = Coverage(config_file=str(_CONFIG), data_file=None)
     measured.start()
     return measured
 
@@ -90,13 +94,12 @@ def _save_before(name: str, measuring: Measuring) -> None:
 
 def _measure() -> None:
     """Measure this process, unless it is measured: Python reads a .pth file twice where two names lead to its folder."""
-    if not _CONFIG.exists() or coverage.Coverage.current() is not None:
-        return
     try:
-        measuring = Measuring()
-    except FileNotFoundError:  # its current directory was removed, and coverage cannot work without one
+        from coverage import Coverage  # noqa: PLC0415 - it cannot be loaded where the current directory was removed
+    except FileNotFoundError:
         return
-    if measuring.started:
+    measuring = Measuring() if _CONFIG.exists() and Coverage.current() is None else None
+    if measuring and measuring.started:
         for function in ("_exit", "execv", "execve"):
             _save_before(function, measuring)
 
