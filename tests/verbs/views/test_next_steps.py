@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from fleet.api.hooking import Hooking
 from fleet.errors.refused import ProjectInUse
+from fleet.model.agents.dialect import Dialect
+from fleet.model.names import DispatchId
+from fleet.model.results.tasks import NextStep
 from fleet.testing.simulated.scene import PROJECT
 from fleet.world.home import paths
 
+ASKING = Dialect({"engine": "x", "events": {"Ask": "asks"}, "shell": "Bash", "notices": {}, "wait": 0})
 TASK = {"project": PROJECT, "slug": "a"}
 
 
@@ -45,6 +50,20 @@ def test_status_starts_no_git_for_each_task_that_has_stopped(scene):
         scene.fleet.tasks.add(project=PROJECT, title="t", slug=place["slug"])
         scene.fleet.tasks.fail(**place, reason="no")
     assert git_commands_of_status(scene) == before
+
+
+@pytest.mark.req("OBS-3", "ASK-1")
+def test_a_task_whose_agent_asks_waits_for_the_answer_of_a_person(scene):
+    ident = scene.work("a")
+    hook = Hooking(scene.home, DispatchId(ident), scene.fleet.store, scene.fleet.funnel)
+    told = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
+    assert scene.fleet.tasks.show(**TASK).next_step == NextStep(says=f"{ident} works on it", command=None)
+    first, second = (hook.handle_event(ASKING, "Ask", told, scene.clock.now() + late).question for late in (1, 2))
+    waits = NextStep(says=f"{ident} waits for an answer", command=f"fleet questions {first}")
+    assert scene.fleet.tasks.show(**TASK).next_step == scene.fleet.tasks.why(**TASK).next_step == waits
+    for question in (first, second):
+        scene.fleet.messages.answer(question, ["allow"])
+    assert scene.fleet.tasks.show(**TASK).next_step.command is None
 
 
 def test_a_branch_that_is_packed_is_there(scene):

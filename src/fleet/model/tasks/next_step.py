@@ -49,6 +49,7 @@ class TaskFacts(Value):
     is_agents: bool  # the holder is a dispatch
     is_handed: bool  # a handoff waits for its successor
     is_resumable: bool  # its last attempt ended before it was finished, and nobody has taken the task up since
+    question: str | None = None  # the oldest question of the holder that nobody has answered
     repository: str = ""
     worktree: str = ""
     integration: str = (
@@ -65,7 +66,7 @@ def next_step(facts: TaskFacts) -> NextStep:
     if facts.job is not None:
         return NextStep(says=f"job {facts.job} works on it", command=None)
     if facts.attempted:
-        return NextStep(says=f"{facts.holder or 'an agent'} works on it", command=None)
+        return _step_at_work(facts)
     if facts.archived or facts.is_merged or facts.status == "abandoned":
         return NextStep(says="nothing is left to do", command=None)
     if facts.status == "done":
@@ -73,6 +74,13 @@ def next_step(facts: TaskFacts) -> NextStep:
     if facts.paused:
         return _fleet_command(facts, "task unpause", "it is paused")
     return _step_of_repair(facts) or _step_of_status(facts)
+
+
+def _step_at_work(facts: TaskFacts) -> NextStep:
+    """Return the next step of a task with an agent: to answer its question, or none while it works."""
+    if facts.question is not None:
+        return NextStep(says=f"{facts.holder} waits for an answer", command=f"fleet questions {facts.question}")
+    return NextStep(says=f"{facts.holder or 'an agent'} works on it", command=None)
 
 
 def _step_of_status(facts: TaskFacts) -> NextStep:

@@ -488,6 +488,7 @@ class StepFacts(Row):
         'is_agents',
         'is_handed',
         'is_parked',
+        'question',
         'left_kind',
         'exec_state',
         'report',
@@ -521,6 +522,7 @@ class StepFacts(Row):
         is_agents: int,
         is_handed: int,
         is_parked: int,
+        question: str | None,
         left_kind: DispatchKind | None,
         exec_state: ExecState | None,
         report: ReportState | None,
@@ -551,6 +553,7 @@ class StepFacts(Row):
         self.is_agents = is_agents
         self.is_handed = is_handed
         self.is_parked = is_parked
+        self.question = question
         self.left_kind = left_kind
         self.exec_state = exec_state
         self.report = report
@@ -998,8 +1001,8 @@ def claims_elsewhere(rows: Rows, /, *, host: str, home: str, socket: str) -> lis
 
 STEP_FACTS = Query(
     'step_facts',
-    "WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :count) SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches a WHERE a.project = t.project AND a.slug = t.slug AND a.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.parked_at IS NOT NULL) AS is_parked, d.kind AS left_kind, d.exec_state, d.report, d.asked_for, d.blocked_reason, d.launched_at, d.resumes, d.home, d.host, d.tmux_socket FROM numbers CROSS JOIN tasks t LEFT JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' WHERE t.project = RTRIM(SUBSTR(CAST(:projects AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER))) AND t.slug = RTRIM(SUBSTR(CAST(:slugs AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER)))",
-    "WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < %(count)s) SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches a WHERE a.project = t.project AND a.slug = t.slug AND a.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.parked_at IS NOT NULL) AS is_parked, d.kind AS left_kind, d.exec_state, d.report, d.asked_for, d.blocked_reason, d.launched_at, d.resumes, d.home, d.host, d.tmux_socket FROM numbers CROSS JOIN tasks t LEFT JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' WHERE t.project = RTRIM(SUBSTR(CAST(%(projects)s AS TEXT), CAST(n * %(width)s + 1 AS INTEGER), CAST(%(width)s AS INTEGER))) AND t.slug = RTRIM(SUBSTR(CAST(%(slugs)s AS TEXT), CAST(n * %(width)s + 1 AS INTEGER), CAST(%(width)s AS INTEGER)))",
+    "WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :count) SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches a WHERE a.project = t.project AND a.slug = t.slug AND a.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.parked_at IS NOT NULL) AS is_parked, (SELECT u.id FROM questions u WHERE u.dispatch = t.assignee AND u.closed_at IS NULL AND u.answered_at IS NULL ORDER BY u.asked_at, u.id LIMIT 1) AS question, d.kind AS left_kind, d.exec_state, d.report, d.asked_for, d.blocked_reason, d.launched_at, d.resumes, d.home, d.host, d.tmux_socket FROM numbers CROSS JOIN tasks t LEFT JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' WHERE t.project = RTRIM(SUBSTR(CAST(:projects AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER))) AND t.slug = RTRIM(SUBSTR(CAST(:slugs AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER)))",
+    "WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < %(count)s) SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches a WHERE a.project = t.project AND a.slug = t.slug AND a.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.parked_at IS NOT NULL) AS is_parked, (SELECT u.id FROM questions u WHERE u.dispatch = t.assignee AND u.closed_at IS NULL AND u.answered_at IS NULL ORDER BY u.asked_at, u.id LIMIT 1) AS question, d.kind AS left_kind, d.exec_state, d.report, d.asked_for, d.blocked_reason, d.launched_at, d.resumes, d.home, d.host, d.tmux_socket FROM numbers CROSS JOIN tasks t LEFT JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' WHERE t.project = RTRIM(SUBSTR(CAST(%(projects)s AS TEXT), CAST(n * %(width)s + 1 AS INTEGER), CAST(%(width)s AS INTEGER))) AND t.slug = RTRIM(SUBSTR(CAST(%(slugs)s AS TEXT), CAST(n * %(width)s + 1 AS INTEGER), CAST(%(width)s AS INTEGER)))",
     StepFacts,
 )
 

@@ -226,6 +226,8 @@ SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before,
        EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents,
        EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed,
        EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.parked_at IS NOT NULL) AS is_parked,
+       (SELECT u.id FROM questions u WHERE u.dispatch = t.assignee AND u.closed_at IS NULL AND u.answered_at IS NULL
+        ORDER BY u.asked_at, u.id LIMIT 1) AS question,
        d.kind AS left_kind, d.exec_state, d.report, d.asked_for, d.blocked_reason, d.launched_at, d.resumes,
        d.home, d.host, d.tmux_socket
 FROM numbers CROSS JOIN tasks t LEFT JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug

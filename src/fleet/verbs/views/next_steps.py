@@ -111,6 +111,7 @@ def _stored_facts(context: Context, row: StepFacts) -> TaskFacts:
         is_agents=bool(row.is_agents),
         is_handed=bool(row.is_handed),
         is_resumable=_is_resumable(context, row),
+        question=row.question,
     )
 
 
