@@ -116,7 +116,10 @@ def root(ctx: click.Context) -> int:
 
 
 def run_click(words: list[str]) -> int:
-    """Run a command through click and return its exit code; print a usage error as one line."""
+    """Run a command through click and return its exit code; print a usage error as one line.
+
+    Raise KeyboardInterrupt when the person breaks off a prompt.
+    """
     if "_FLEET_COMPLETE" in os.environ:
         root.main(prog_name="fleet")
     try:

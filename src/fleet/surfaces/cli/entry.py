@@ -1,4 +1,4 @@
-"""The entry point of the program `fleet`, after the daemon could not run the command.
+"""Run a command line of `fleet` in this process, because the daemon has not run it.
 
 Hot commands and read commands run with very few imports; click runs all others, and imports one group at a time.
 """
@@ -22,7 +22,8 @@ EXIT_INTERRUPTED = 130
 def main(key: str | None = None) -> int:
     """Run the command line of this process and end the process with the command's exit code.
 
-    `key` is the idempotency key under which the daemon was asked to run the same command before.
+    `key` is the idempotency key under which the daemon was asked to run the same command before; None when it was not
+    asked. Returns the exit code only when Python runs interactively (-i).
     """
     streams.prepare()
     try:
@@ -112,7 +113,10 @@ def _run(words: list[str], key: str | None) -> int:
 
 
 def _run_slow_command(words: list[str]) -> int:
-    """Run a command with click, and write the bundle again if a module was missing in it; return the exit code."""
+    """Run a command with click and return the exit code.
+
+    When a module was missing in the bundle of modules (`fleet/bundle.py`), write that file again.
+    """
     from fleet.surfaces.cli.app import run_click
 
     try:
@@ -155,7 +159,7 @@ def _add_task(words: list[str]) -> bool:
 
 
 def collect_garbage() -> None:
-    """Turn garbage collection on, which is off while modules are imported. What was imported is never looked at again."""
+    """Turn on garbage collection, which is off while modules are imported. It never examines the imported objects."""
     gc.freeze()
     gc.enable()
 

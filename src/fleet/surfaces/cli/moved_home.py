@@ -9,7 +9,7 @@ from fleet.world.home.location import home_path
 
 
 def warn_of_move(words: list[str]) -> None:
-    """Print a warning when the home is not at its recorded path, except for `fleet home` and without a home."""
+    """Print a warning when the home is not at its recorded path; nothing for `fleet home`, or when there is no home."""
     try:
         home = home_path()
         record = home_record.read(home)

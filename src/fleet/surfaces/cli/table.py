@@ -6,7 +6,7 @@ from fleet.surfaces.cli.hot.table import HOT
 
 
 class Entry:
-    """A command or a group in the table: its name, its module and a one-line summary."""
+    """A command or a group in the table: its name, its module below `commands`, and a one-line summary."""
 
     __slots__ = ("module", "name", "summary")
 

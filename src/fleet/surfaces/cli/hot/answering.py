@@ -34,7 +34,7 @@ class Answering:
         sys.stdout, sys.stderr = Screen(self._out), Screen(self._err)  # type: ignore[arg-type]
 
     def is_quick(self, words: list[str]) -> bool:
-        """Whether the words call a command that only changes rows, so that the writer can run it."""
+        """Whether the words call a command that only changes rows, so that the daemon's writer can run it."""
         called = table.find(words)
         return called is not None and called[0].name in _QUICK
 
@@ -55,7 +55,7 @@ class Answering:
 def _run_or_print_error(words: list[str], key: str | None) -> int | None:
     """Run a command and return its exit code; print a FleetError and return its code.
 
-    None when the client has to run it.
+    Returns None when the client has to run the command.
     """
     try:
         return _run(words, key)

@@ -1,7 +1,7 @@
 """Handle hook events of an agent that can open the home: through the daemon while it answers, else in this process.
 
-When the daemon does not answer, the hook goes on by itself under the key of the request, so that nothing is done twice.
-It does the same when the daemon refuses, so that a daemon of another version stops no agent.
+When the daemon does not answer, this process handles the event under the key of the request, so that nothing is done
+twice. It does the same when the daemon refuses, so that a daemon of another version stops no agent.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class HookingAtHome:
-    """Handles the hook events of one agent through the home's daemon, or here once the daemon does not answer."""
+    """Handles one agent's hook events: in the home's daemon; once the daemon fails or refuses, in this process."""
 
     def __init__(self, path: str, funnel: Funnel) -> None:
         self._door = HookingByDoor(path, waits=False)
         self._funnel = funnel
-        # The hooks handled in this process; opened when the daemon has not answered.
+        # Handles the events in this process; None while the daemon answers them.
         self._own: Hooking | None = None
 
     def __enter__(self) -> Self:
@@ -82,9 +82,10 @@ class HookingAtHome:
         self._ask(lambda: self._door.acknowledge(idents), lambda own: own.acknowledge(idents))
 
     def _ask(self, by_daemon: Callable[[], T], by_home: Callable[[Hooking], T]) -> T:
-        """Return what `by_daemon` returns, or what `by_home` returns in this process when the daemon does not answer.
+        """Return what `by_daemon` returns; when the daemon does not answer or refuses, what `by_home` returns.
 
-        `by_home` runs under the idempotency key of the unanswered request. Later calls do not ask the daemon again.
+        `by_home` runs in this process, under the idempotency key of the failed request. After that the daemon is not
+        asked again.
         """
         key: str | None = None
         if self._own is None:

@@ -1,7 +1,7 @@
 """Run a hot command or a read in the daemon: send its words and print the answer, before anything else is imported.
 
-Where no daemon runs, where it does not answer in time, or where it leaves the words to this process, the command runs
-here, as it does without a daemon, and under the same key: what the daemon has done is not repeated.
+When no daemon runs, when it does not answer in time, or when it leaves the command to this process, the command runs
+here. It then uses the idempotency key of the request, so that a change that the daemon has made is not repeated.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _OF_TASK = frozenset(
 _OWN = frozenset(("--help", "-h", "-"))
 # The command that tmux runs when an agent has died. A daemon notices the death by itself.
 _HINT = ["settle", "--hint"]
+# The environment variables that the daemon gets, besides those that begin with FLEET_.
 _SENT = ("USER", "LOGNAME", "NO_COLOR", "FORCE_COLOR", "TERM")
 # Errors by which the daemon refuses the speaker. This process must not run the command instead.
 _REFUSALS = frozenset(("WrongToken", "OnlyForAgents", "NotOwned"))
@@ -39,13 +40,15 @@ _REFUSALS = frozenset(("WrongToken", "OnlyForAgents", "NotOwned"))
 _GREETING = 5.0
 _PATIENCE = 20.0
 _CHUNK = 1 << 16
+# Bytes that a Unix socket's address can hold on every system.
 _LONGEST_ADDRESS = 103
 
 
 def run(words: list[str]) -> tuple[int | None, str | None]:
     """Let the daemon run a command, and print its output. Returns the exit code and the request's idempotency key.
 
-    The code is None when this process has to run the command; the key is None when the daemon was not asked.
+    The code is None when this process has to run the command; the key is None when the daemon was not asked. For
+    `fleet settle --hint`, only look whether a daemon is there: it notices the death of an agent by itself.
     """
     if words[:2] == _HINT:
         return (0 if is_there() else None), None
@@ -60,7 +63,8 @@ def run(words: list[str]) -> tuple[int | None, str | None]:
 def ask(words: list[str]) -> tuple[dict[str, Any], str | None]:
     """Let the daemon run a command. Returns its result (code, out, err) and the request's idempotency key.
 
-    The result is {} when this process has to run the command; the key is None when the daemon was not asked.
+    The result is {} when this process has to run the command; the key is None when the daemon was not asked. When the
+    home's daemon does not answer, set FLEET_DIRECT, so that this process does not ask it again.
     """
     if not _is_ours(words) or os.environ.get(FLEET_DIRECT) or "_FLEET_COMPLETE" in os.environ:
         return {}, None
@@ -111,7 +115,7 @@ def _home() -> str:
 
 
 class _Address:
-    """A `with` block that gives a path to connect to a socket by, also when the socket's own path is too long."""
+    """Yields a path by which the `with` block can connect to a socket, also when the socket's own path is too long."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -177,7 +181,8 @@ def _columns() -> int:
 def exchange(path: str, request: bytes, patience: float = _PATIENCE) -> dict[str, Any] | None:
     """Send one request to the daemon's socket and return the answer.
 
-    None when the daemon does not greet within 5 seconds, or does not answer within `patience` seconds after that.
+    None when the daemon cannot be reached, does not greet within 5 seconds, or does not answer within `patience`
+    seconds after its greeting.
     """
     from fleet.fast import scan, unix_socket
 

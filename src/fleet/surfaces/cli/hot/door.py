@@ -92,7 +92,7 @@ class HookingByDoor:
         """Wait for a person's answer to the agent's question.
 
         Returns the answer in the engine's format; None when nobody answered within the engine's time, or before
-        `is_agent_gone` returned True.
+        `is_agent_gone` returned True. The question is then closed.
         """
         asked = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "question": question}
         until = self._clock.ticks() + dialect.wait

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # The exit code with which a hook wakes an idle agent.
 WAKE = 2
-# How many bytes a pipe holds without a reader.
+# How many bytes can be written into a pipe before anybody reads from it.
 _PIPE_BYTES = 60_000
 
 
@@ -112,9 +112,9 @@ def _gone_check() -> Any:
 
 
 def _run_own_status_line(dialect: Dialect, text: str, funnel: Funnel) -> None:
-    """If the person has a status-line command of their own, become it (exec), after forking a child.
+    """Become the person's own status-line command (exec); a forked child returns from this call and handles the event.
 
-    The child returns from this call and handles the event.
+    Without such a command, or when the event does not fit into a pipe, return without a child.
     """
     command, event = _own_status_command(dialect), text.encode()
     if not command or len(event) > _PIPE_BYTES:
@@ -136,7 +136,7 @@ def _run_own_status_line(dialect: Dialect, text: str, funnel: Funnel) -> None:
 def _own_status_command(dialect: Dialect) -> str:
     """Return the status-line command in the person's own settings; "" when there is none.
 
-    Files in a worktree are ignored.
+    The last file that has a command counts. Files in a worktree are ignored.
     """
     command = ""
     for path in filter(os.path.isabs, map(os.path.expanduser, dialect.own_status)):

@@ -32,9 +32,9 @@ GROUPS = {
 
 
 def main() -> int:
-    """Run the command of this process, in the daemon if possible.
+    """Run the command of this process, in the daemon if possible, and end the process with the command's exit code.
 
-    A command that runs in this process ends it; otherwise the exit code is returned.
+    Returns the exit code only when Python runs interactively (-i) and the daemon has not run the command.
     """
     words = sys.argv[1:]
     code, key = by_daemon.run(words)

@@ -61,7 +61,11 @@ class Option:
 
 
 class Hot:
-    """A hot command. `sentence` is the template of its output, filled with the fields of the result."""
+    """A hot command.
+
+    `argument` is the name of its argument after the slug, "" for none. `short`: it also has a short form, without the
+    slug. `sentence` is the template of its output, filled with the fields of the result.
+    """
 
     __slots__ = ("argument", "argument_required", "examples", "name", "options", "sentence", "short", "summary")
 
