@@ -17,7 +17,7 @@ _FILLS = {"done": "#dbeafe", "in_progress": "#cffafe", "failed": "#fee2e2", "blo
 
 
 def tree(graph: Graph) -> Iterator[str]:
-    """Yield the lines of a tree of tasks. Each stands below its first dependency, and names its other dependencies."""
+    """Yield the lines of a tree: each task stands below its first dependency, and names its other dependencies."""
     for line in graph_lines(graph):
         shown = _task_line(line.node, list(line.more)) if line.node is not None else line.remark
         yield f"{line.lead}{shown if line.node or not _is_dim(line.remark) else terminal.paint(shown, 'dim')}"
@@ -32,7 +32,10 @@ _DIFF_COLOURS = (("+++ ", "bold"), ("--- ", "bold"), ("diff ", "bold"), ("+", "g
 
 
 def diff(text: str) -> Iterator[str]:
-    """Yield the lines of a diff in fleet's own colours. git's colours could not be told from those in the files."""
+    """Yield the lines of a diff in fleet's own colours.
+
+    git's colours are not used: they could not be told from colour sequences that the files themselves contain.
+    """
     for line in text.removesuffix("\n").split("\n") if text else ():
         colour = next((colour for start, colour in _DIFF_COLOURS if line.startswith(start)), "")
         yield f"{terminal.paint(line, colour)}\n"

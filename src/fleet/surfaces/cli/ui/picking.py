@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
     from fleet.model.results.agents import AgentView
 
+# The states of the agents that stand first in the list.
 _PROBLEMS = (
     "asks",
     "stopped, no report",

@@ -109,7 +109,7 @@ def print_json_error(document: object) -> None:
 
 
 def flush_output() -> None:
-    """Flush stdout before an error is printed; ignore a stdout whose reader is gone."""
+    """Flush stdout before an error is printed; ignore a stdout that cannot be written."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -117,14 +117,14 @@ def flush_output() -> None:
 
 
 def discard_output(number: int) -> None:
-    """Send all further output of a descriptor to /dev/null, because its reader is gone (`fleet task list | head -1`)."""
+    """Send all further output of a descriptor to /dev/null, because it cannot be written (`fleet ps | head -1`)."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
     """Replace characters that the encoding lacks by escapes like \\u2192, as JSON does.
 
-    It is an error handler as the module `codecs` calls it.
+    An error handler for the module `codecs`. Returns the escapes, and the position at which encoding continues.
     """
     if not isinstance(error, UnicodeEncodeError):
         raise error

@@ -41,13 +41,13 @@ def room() -> int:
 
 
 def _terminal_columns() -> int:
-    """Return the width of the asker's terminal: of this process, or in the daemon that of the client."""
+    """Return the width of this process's terminal; in the daemon, of the client's terminal. 80 when it is unknown."""
     asker = surroundings.asker()
     return (os.get_terminal_size().columns if asker is None else asker.columns) or _COLUMNS
 
 
 def has_reader() -> bool:
-    """Whether stdout still has a reader; False when the other end of the pipe is closed."""
+    """Whether stdout still has a reader; False when the other end of the pipe is closed, True when that is unknown."""
     try:
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)
