@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fleet.model.states import TrialVerdict
 
 _WIDTH = 140
+# No program of its own, this Python, and fleet itself.
 _ALWAYS_INSTALLED = frozenset({"", "{python}", "{fleet}"})
 # Seconds to wait for the gate: after a check was killed, the program that it was starting holds the gate for a moment.
 _GATE_WAIT = 2.0
@@ -148,7 +149,7 @@ class _Report:
     def try_engine(self, fleet: Fleet, autonomies: tuple[str | None, ...]) -> None:
         """Check whether a dialog would stop the engine in this directory; then try the program at each autonomy level.
 
-        `autonomies` has None for an engine without autonomy levels.
+        `autonomies` has None for an engine without autonomy levels. Only one check at a time tries programs in a home.
         """
         self.readiness.program = readiness.program_of(self._engine, ("sh",))
         self._say(f"{self._engine.name}: {self.readiness.program}")

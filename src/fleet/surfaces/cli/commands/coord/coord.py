@@ -52,8 +52,8 @@ def coord() -> None:
 
 
 @coord.command("start")
-# fleet itself gives --after when it restarts a coordinator that has died (verbs/coord/restart.py). If that one has lost the
-# seat by now, because a person stopped or replaced it, the command does nothing and exits with 0.
+# fleet itself gives --after when it restarts a coordinator that has died (verbs/coord/restart.py). If the dead
+# coordinator has lost the seat by now, because a person stopped or replaced it, the command does nothing and exits 0.
 @click.option("--after", metavar="ID", hidden=True, help="only if this dead coordinator is still in the seat")
 @_start_options
 @acting

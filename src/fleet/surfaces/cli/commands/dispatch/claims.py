@@ -119,12 +119,15 @@ class ForPrograms(click.Command):
 
 
 def _kind_of(command: str | None, given: str | None) -> str | None:
-    """Return the kind of claim that a command's failure names; `given` is the word of its --kind, if that was read."""
+    """Return the kind of claim to print when a hidden command fails; None for claims of any kind.
+
+    `given` is the word of the command's --kind, None when it was not read.
+    """
     return {"release": given, "inspect": None}.get(command or "", _INBOX)
 
 
 def print_refused_words(words: list[str], error: errors.FleetError) -> int:
-    """Print as JSON that the words of a hidden command cannot be used at all. Returns the exit code."""
+    """Print as JSON why a hidden command could not begin, for example for invalid words. Returns the exit code."""
     _print_failure(next(filter(is_dispatch_id, words), None), _kind_of(words[1], None), error)
     return error.code
 
@@ -148,7 +151,7 @@ def _print_outcome(ident: str, kind: str | None, act: Callable[[Fleet], PromptOu
 
 
 def _print_failure(ident: str | None, kind: str | None, error: errors.FleetError) -> None:
-    """Print an error of a hidden command as JSON, with the dispatch `ident` and the kind of claim, None for none."""
+    """Print an error of a hidden command as JSON, with the dispatch `ident` and the kind of claim (None: null)."""
     document = {"outcome": error.kind, "dispatch_id": ident, "kind": kind, "path": None}
     terminal.say_json(document | {"message": str(error), "hint": error.next_step})
 

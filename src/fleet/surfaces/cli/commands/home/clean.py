@@ -129,9 +129,9 @@ def _print_findings(findings: list[Swept]) -> None:
 
 
 def _print_groups(findings: list[Swept], *, indent: str) -> None:
-    """Print findings in groups: the reason, proof and action that a group has in common once, then what was found.
+    """Print findings that have the same reason, proof and action as one group: these once, then the things found.
 
-    Each line begins with `indent`.
+    At most 20 things of a group are printed. Each line begins with `indent`.
     """
     groups: dict[tuple[str, str, str], list[Swept]] = {}
     for finding in findings:

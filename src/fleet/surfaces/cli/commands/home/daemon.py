@@ -156,7 +156,7 @@ def status(*, json: bool) -> None:
 
 
 def _print_trouble(found: DaemonStatus) -> None:
-    """Print why the store cannot be used, or which projects have no coordinator because no daemon holds their seats."""
+    """Print why the store cannot be used, and which projects have no coordinator because no daemon plays it now."""
     _print_store_error(found)
     if found.unheld:
         helps = (

@@ -103,7 +103,10 @@ def _run_agents(scene: str, *, as_json: bool, keep: bool) -> int:
 
 
 def _run_night(scene: str, *, as_json: bool, keep: bool) -> int:
-    """Run `fleet demo --night` in the folder `scene`. Returns exit code 0 if all is merged and nothing leaked, else 1."""
+    """Run `fleet demo --night` in the folder `scene`. `keep` only changes the hint printed at the end.
+
+    Returns exit code 0 if all is merged, nothing leaked and nothing else went wrong, otherwise 1.
+    """
     stage = _LiveView(quiet=as_json, slugs=list(night.graph()))
     result = night.Night(scene, stage).run()
     flawless = result.merged == night.TASKS and not result.leaked and not result.faults

@@ -109,7 +109,7 @@ def _print_plan(plan: JobPlan, *, as_json: bool) -> int:
 
 
 def _print_end(fleet: Fleet, job: JobEnded, *, as_json: bool) -> int:
-    """Print how a job ended and what to do next. Returns 0 when the job and every item are done or skipped, else 1."""
+    """Print how a job ended and what to do next. Returns 0 when it is done and each item is done or skipped, else 1."""
     well = job.state == "done" and job.items.done + job.items.skipped == job.items.total
     if as_json:
         sys.stdout.flush()

@@ -25,7 +25,7 @@ _KEPT_STATES = ("dead", "parked", "skipped")
 
 
 class KeepRunning:
-    """Tells a job's runner whether to go on: not after the first Ctrl-C. The second one interrupts the runner."""
+    """Tells a job's runner whether to go on: not after a Ctrl-C or SIGTERM. The second one raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self._wanted = True
@@ -37,7 +37,7 @@ class KeepRunning:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the default signal handlers."""
+        """Install Python's default handlers for SIGINT and SIGTERM."""
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -118,7 +118,7 @@ class Live:
         self._drawn = 0
 
     def __call__(self, event: JobEvent) -> None:
-        """Take in an event of the job and redraw. A line about a failed or skipped item is printed above and stays."""
+        """Take in an event and redraw. A line about the job itself, or a failed or skipped item, stays above."""
         kept = ""
         if isinstance(event, JobProgress):
             self._last = event

@@ -82,9 +82,9 @@ def _approved_views(fleet: Fleet, project: str) -> list[Setting]:
 
 
 def _print_shared(allowed: Allowed) -> None:
-    """Print the allowed commands as TOML for fleet.toml.
+    """Print the allowed prefixes of commands as TOML for fleet.toml.
 
-    Commands that are allowed only exactly are printed as comments.
+    Commands that are allowed only exactly as written, with nothing after them, are printed as comments.
     """
     terminal.say(f"allow = {dumps(list(allowed.prefixes))}")
     for command in allowed.exact:

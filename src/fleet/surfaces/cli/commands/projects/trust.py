@@ -63,7 +63,7 @@ def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
 
 
 def _is_confirmed(*, as_json: bool) -> bool:
-    """Ask the person to trust the settings. Returns False without a terminal."""
+    """Ask the person to trust the settings. With `as_json` or without a terminal, return False without asking."""
     return not as_json and terminal.is_interactive() and click.confirm("Trust this?", default=False)
 
 

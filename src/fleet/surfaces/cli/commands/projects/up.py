@@ -106,8 +106,8 @@ def up(
 def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None], *, is_interactive: bool) -> Chosen:
     """Return engine, autonomy and review: each from the options, else from fleet.toml, else by asking the person.
 
-    When nobody can be asked, raise BadInput for what is missing (there are no defaults), and NotTrusted if fleet.toml
-    says it and nobody has trusted that.
+    When nobody can be asked, raise BadInput for a setting that is missing (there are no defaults), or NotTrusted when
+    fleet.toml has the setting but no person has trusted its value.
     """
     known = fleet.settings.read(project)
     chosen = Chosen(**{name: options[name] or known[name].value for name in _CHOICES})
@@ -154,7 +154,7 @@ def _offered_engines(engines: dict[str, Engine]) -> dict[str, str]:
 
 
 def _ask_choice(question: str, choices: dict[str, str]) -> str:
-    """Ask the person to choose one of the names; each is printed with its description."""
+    """Ask the person to choose one of the names, printed with their descriptions. Returns the chosen name."""
     terminal.say(terminal.paint(question, "bold"))
     for name, text in choices.items():
         terminal.say(f"  {name:<10} {text}")

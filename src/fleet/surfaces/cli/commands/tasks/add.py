@@ -62,10 +62,10 @@ def add(what: str, **given: Any) -> None:
 
 
 def _read_tasks(what: str, description: str | None) -> tuple[Reading, str]:
-    """Return the tasks in a title, a file or standard input (`-`), and the name of that source for messages.
+    """Return the tasks in `what` (a title, a list's file, or `-` for standard input), and the name of that source.
 
-    `description` is that of a single task, None when none is given. Raise BadInput for a missing file and for a list
-    without items.
+    `description` describes a single task; None for none. Raise BadInput for a missing file, for a list without items,
+    and for a list with a `description`.
     """
     from_file = what.endswith(_LISTS) and os.path.isfile(what)
     if what.endswith(_LISTS) and not from_file and " " not in what:

@@ -38,7 +38,7 @@ def _command(hot: Hot, *, short: bool) -> click.Command:
 
 
 def _help(hot: Hot, *, short: bool) -> str:
-    """Return the help text of a hot command."""
+    """Return the help text of a hot command, with the examples of one form; all examples when that form has none."""
     stdin = f"\n\nWith - as {hot.argument.upper()} it is read from standard input." if hot.argument == "message" else ""
     mine = [example for example in hot.examples if example.startswith("fleet task ") != short] or list(hot.examples)
     return f"{hot.summary}{stdin}\n\n\b\nExamples:\n" + "\n".join(f"  {example}" for example in mine)

@@ -91,7 +91,7 @@ def _tried_work(fleet: Fleet, project: str, slug: str, *, verify: bool) -> Work:
 
 
 def _own_task(fleet: Fleet) -> str:
-    """Return the task of the agent that calls. Raise BadInput when a person named no task."""
+    """Return the task of the agent that calls. Raise BadInput when a person calls, who has to name the task."""
     if fleet.speaker is None:
         raise errors.BadInput(what="name the task; `fleet review --list` lists the work that waits")
     return fleet.task_here("review SLUG")
@@ -100,7 +100,7 @@ def _own_task(fleet: Fleet) -> str:
 def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVerdict) -> None:
     """Rehearse the merge of work that is to be accepted.
 
-    Raise Refused when it does not merge or verify, BadInput for another verdict than accepting.
+    Raise Refused when the work does not merge or fails verify, BadInput when `verdict` is not to accept it.
     """
     if verdict != ACCEPT:
         raise errors.BadInput(what="--verify is for showing and accepting work; leave it out to send work back")
@@ -149,7 +149,10 @@ def _print_work(work: Work, *, as_json: bool) -> None:
 
 
 def _walk_through(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) -> None:
-    """Review one task, or all that wait one after the other, with the person. Stop when the person quits."""
+    """With the person, review one task; without `slug`, all that wait, one after another, until the person quits.
+
+    An error about a task is printed, and the next task follows.
+    """
     queue = [(project or "", slug)] if slug else [(each.project, each.slug) for each in fleet.reviews.waiting(project)]
     if not queue:
         terminal.say("nothing waits for your review")
@@ -214,7 +217,7 @@ def _give_verdict(fleet: Fleet, work: Work, choice: str) -> bool:
 def _ask_comments(place: str) -> str:
     """Ask the person for comments on the work of `place` (PROJECT/SLUG) and return them; "" when there are none.
 
-    They are written in an editor; where no editor can be started, typed as one line.
+    The person writes them in an editor, or types one line when no editor can be started.
     """
     try:
         return (click.edit(_TEMPLATE.format(place=place)) or "").partition(_MARKER)[0].strip()

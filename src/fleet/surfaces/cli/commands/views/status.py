@@ -37,6 +37,7 @@ _SHOWN, _LISTED = 20, 200
 _LINES = 4
 _NARROWEST = 20
 _INDENT = " " * 4
+# The command to print for a kind of need. Other kinds have `attach`, but for "over budget", which has none.
 _NEED_COMMANDS = {
     "permission": "approve",
     "question": "answer",
@@ -127,7 +128,7 @@ def _obstacle_entry(each: Obstacle, _now: int) -> str:
 
 
 def _need_entry(need: NeedView, now: int) -> str:
-    """Return the lines about something that waits for a person: the command that answers it, then the question."""
+    """Return the lines about a need: the command that deals with it, if there is one, the task, and the question."""
     if need.kind == "over budget":
         return f"{place_of(need)}, {_age_since(need.since, now)} ago\n    {_wrap(one_line(need.text))}"
     asked, word = need_in_words(need), _NEED_COMMANDS.get(need.kind, "attach")
@@ -250,7 +251,7 @@ def _wrap(text: str, *, more: str = "fleet status --json") -> str:
 
 
 def wrapped(text: str, room: int, *, break_words: bool = True) -> list[str]:
-    """Wrap a text into lines of at most `room` characters.
+    """Wrap a text into lines of at most `room` characters. Without `break_words`, a longer word is a longer line.
 
     textwrap is slow to import, so it is used only for a text that does not fit on one line.
     """
