@@ -42,6 +42,7 @@ _PATIENCE = 20.0
 _CHUNK = 1 << 16
 # Bytes that a Unix socket's address can hold on every system.
 _LONGEST_ADDRESS = 103
+_DESCRIPTORS = "/proc/self/fd"
 
 
 def run(words: list[str]) -> tuple[int | None, str | None]:
@@ -115,19 +116,30 @@ def _home() -> str:
 
 
 class _Address:
-    """Yields a path by which the `with` block can connect to a socket, also when the socket's own path is too long."""
+    """Yields a path by which the `with` block can connect to a socket, also when the socket's own path is too long.
+
+    For a long path on a system without /proc, the working directory of the block is the folder of the socket.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._folder = -1
+        self._folder = self._before = -1
 
     def __enter__(self) -> str:
         if len(os.fsencode(self._path)) <= _LONGEST_ADDRESS:
             return self._path
         self._folder = os.open(os.path.dirname(self._path), os.O_RDONLY | os.O_DIRECTORY)
-        return f"/proc/self/fd/{self._folder}/{os.path.basename(self._path)}"
+        name = os.path.basename(self._path)
+        if os.path.isdir(_DESCRIPTORS):
+            return f"{_DESCRIPTORS}/{self._folder}/{name}"
+        self._before = os.open(".", os.O_RDONLY)
+        os.fchdir(self._folder)
+        return name
 
     def __exit__(self, *_: object) -> None:
+        if self._before >= 0:
+            os.fchdir(self._before)
+            os.close(self._before)
         if self._folder >= 0:
             os.close(self._folder)
 

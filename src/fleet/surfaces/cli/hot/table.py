@@ -67,7 +67,7 @@ class Hot:
     slug. `sentence` is the template of its output, filled with the fields of the result.
     """
 
-    __slots__ = ("argument", "argument_required", "examples", "name", "options", "sentence", "short", "summary")
+    __slots__ = ("argument", "examples", "name", "options", "sentence", "short", "summary")
 
     def __init__(
         self,
@@ -76,7 +76,6 @@ class Hot:
         *,
         sentence: str,
         argument: str = "",
-        argument_required: bool = True,
         options: tuple[Option, ...] = (),
         short: bool = True,
         examples: tuple[str, ...],
@@ -85,7 +84,6 @@ class Hot:
         self.summary = summary
         self.sentence = sentence
         self.argument = argument
-        self.argument_required = argument_required
         self.options = options
         self.short = short
         self.examples = examples
