@@ -151,7 +151,7 @@ def _on_prompted(event: HookEvent, _known: Known) -> Reply:
 
 
 def _on_worked(event: HookEvent, known: Known) -> Reply:
-    """Record that a tool has run, close the question that it answered, and hand out messages with the tool's result."""
+    """Record that a tool has run, close the question that its call asked, and hand out messages with its result."""
     if not known.asked or known.agent.state != "asks":
         report = HookReport(event.at, state="working", turn="good", facts=_facts(event))
         return _record_and_hand_out(event, known, report, "tool result")

@@ -1,7 +1,7 @@
 """List agents as people see them: who works on what, in which state, and which source says so.
 
-The state comes from the first source that knows it: the agent's own report, its engine's hooks, the engine's status
-file, the screen, the process. Each source says since when.
+The state of a living agent comes from the first source that knows it: the agent's own report, its engine's hooks, the
+engine's status file, the screen, the process. Each source says since when, if it knows.
 """
 
 from __future__ import annotations

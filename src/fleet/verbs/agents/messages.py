@@ -53,7 +53,7 @@ def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message")
 def waiting(rows: Rows, dispatch: str, now: int) -> list[WaitingMessage]:
     """Return the agent's unacknowledged messages that no process is handing out.
 
-    A process that has handed out a message has a minute until it counts as waiting again.
+    A message that was handed out, and is not acknowledged a minute later, counts as waiting again.
     """
     unread = q.waiting_messages(rows, dispatch=dispatch)
     return [row for row in unread if row.delivered_at is None or not now - LEASE <= row.delivered_at <= now + LEASE]

@@ -61,7 +61,9 @@ class WantedPrompt:
 def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
     """Write the prompt file of a dispatch and record its claim; add a pending dispatch when the id is new.
 
-    Raises NotOwned when the dispatch has another owner, MeantElsewhere when the caller expects another host or tmux socket.
+    Returns the outcome "acquired", or "already_acquired" when the dispatch has its prompt file: then nothing is
+    written. Raises NotOwned when the dispatch has another owner, Superseded when it has ended, MeantElsewhere when the
+    caller expects another host or tmux socket.
     """
     names.DispatchId(ident)
     _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
@@ -93,7 +95,7 @@ def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
 
 
 def _refuse_another_kind(context: Context, ident: str, wanted: str | None) -> None:
-    """Raise BadInput when the dispatch exists and is not of the wanted kind; None wants none in particular."""
+    """Raise BadInput when the dispatch exists and is not of the wanted kind; with None, every kind is right."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and wanted is not None and row.kind != wanted:
         raise errors.BadInput(what=f"--kind {wanted} contradicts dispatch {ident}, whose kind is {row.kind}")
@@ -339,7 +341,9 @@ def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
 def finish_rewrite(context: Context, claim: Claim) -> None:
     """Write the content of a recorded rewrite into the prompt file, and record that it is written.
 
-    Holds the claim's effect lock, so that no process releases the inbox between the last check and the write.
+    Does nothing when the rewrite is written already, or when the inbox was handed on or released. Holds the claim's
+    effect lock, so that no process releases the inbox between the last check and the write; raises Contested when
+    another process keeps that lock for five seconds.
     """
     content = claim.data.get("rewrite")
     if content is None or not context.store.read(lambda rows: _is_rewrite_pending(rows, claim)):
@@ -436,8 +440,8 @@ def _prompt_outcome(outcome: PromptResult, ident: str, context: Context, claim: 
 def _refuse_other_home(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
     """Raise OtherHost when another home made the dispatch, MeantElsewhere when the caller means another host or tmux socket.
 
-    `host` (its id or name) and `socket` are what the caller means, None when it names none. Raise BadInput for an empty
-    one: a script's variable that is not set must not switch the check off.
+    `host` (its id or name) and `socket` are what the caller means, None when it names none. Raise BadInput when one of
+    them is "", as from a script's variable that is not set: that must not switch the check off.
     """
     for option, given in (("--host-id", host), ("--tmux-socket", socket)):
         if given == "":

@@ -34,7 +34,7 @@ _SETTLED = 10 * SECOND
 
 
 def watch(context: Context, project: str) -> list[str]:
-    """Look on the screens of a project's agents for a limit or failed turn that their engine has no hook for, and record it.
+    """Look at the screens of a project's agents, and record a limit or failed turn for which their engine has no hook.
 
     Returns a line for people for each new limit or failed turn.
     """

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
+# How many failed releases within an hour set a claim to `releasing_blocked`.
 TRIES = 3
 # The key, in a claim's data, of the times of its last failed releases.
 _FAILED = "failed"
+# Given to a kind in place of a lock's descriptor when fleet creates the resource without another program.
 NO_LOCK = -1
 _PATIENCE = 5.0
 _LOOK_AGAIN = 0.02
@@ -44,7 +46,7 @@ KeptCause = Literal["busy", "not_ours", "failed"]
 class WhyLeft(str):
     """The text that says why a resource is not released; '' when it is released.
 
-    `cause` classes the reason, for programs; None when nobody has to tell the reasons apart.
+    `cause` says which kind of reason it is, for callers that treat the kinds differently; None when it is released.
     """
 
     __slots__ = ("cause",)
@@ -152,7 +154,7 @@ def release(context: Context, claim: Claim) -> WhyLeft:
     """Release the resource of a claim, whatever state the claim is in. While another process releases it, wait a few seconds.
 
     Returns an empty text when the resource is released, or when the claim has been handed over to another dispatch
-    meanwhile; otherwise the text says why the resource is not released.
+    meanwhile; otherwise the text says why the resource is not released. Raises OtherHost for a claim of another home.
     """
     until = context.world.clock.ticks() + _PATIENCE
     while True:
@@ -169,7 +171,10 @@ def release(context: Context, claim: Claim) -> WhyLeft:
 
 
 def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
-    """Try once to release a claim. Returns RELEASED, or why it is not released; None when another process is releasing it."""
+    """Try once to release a claim. Returns RELEASED, or why it is not released; None when the caller has to try again.
+
+    None: another process works on the resource at this moment, or has just changed the claim.
+    """
     refuse_foreign(context, str(claim), claim)
     if claim.is_released:
         return RELEASED
@@ -186,7 +191,8 @@ def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
 def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | None:
     """Release a claim according to the look of its resource (ours, absent, foreign or unknown).
 
-    Returns RELEASED, or why it is not released; None when another process is releasing it.
+    Returns RELEASED, or why it is not released; None when the caller has to try again, because another process works on
+    the resource or has just changed the claim.
     """
     if look in {"unknown", "foreign"}:
         return WhyLeft(f"{claim}: {look}, left alone", "not_ours")
@@ -239,7 +245,8 @@ def _record_gone(context: Context, claim: Claim) -> WhyLeft:
 def _remove(context: Context, claim: Claim) -> WhyLeft | None:
     """Record the intent to release a claim, remove its resource, record the result.
 
-    Returns RELEASED, or why the resource is not released; None when another process is removing it.
+    Returns RELEASED, or why the resource is not released; None when another process is removing it or has just changed
+    the claim.
     """
     lock = context.world.effect_lock(claim.id)
     try:
@@ -263,7 +270,7 @@ def _remove(context: Context, claim: Claim) -> WhyLeft | None:
 
 
 def step(claim: Claim, event: str) -> Change[int]:
-    """Return the change that moves a claim by one event of its table of states.
+    """Return the change that moves a claim to its next state, by an event of the table `claim_steps.STEPS`.
 
     Committing it returns 1, or 0 if another process moved the claim first.
     """

@@ -62,7 +62,8 @@ _BUNDLE = ("worker_dir", "worktree")
 def dispatch(context: Context, wanted: Wanted) -> Dispatched:
     """Start an agent, and hold its task's work lock while it starts. A coordinator has no task and needs no lock.
 
-    Raises an error, and leaves nothing behind, when the agent cannot be started.
+    Raises an error when the agent cannot be started. A dispatch that was recorded already is then settled, and the
+    resources that were created for it are released.
     """
     if wanted.slug is None:
         return start(context, wanted)
@@ -229,11 +230,11 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
 
 
 def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, SeenResource]]:
-    """Return the claims of the task's bundle by kind, each with whether it is free and how its thing looks.
+    """Return the claims of the task's bundle by kind, each with whether it is free and how its resource looks.
 
-    Empty for a coordinator, which has no bundle. First remove things whose creation was interrupted, and undo an
-    interrupted removal of the worktree. Raise OtherHost when another home owns a claim, WorktreeRefused when the thing
-    of a live claim is foreign or unknown.
+    Empty for a coordinator, which has no bundle. First remove resources whose creation was interrupted, and undo an
+    interrupted removal of the worktree. Raise OtherHost when another home owns a claim, WorktreeRefused when the
+    resource of a live claim is foreign or unknown.
     """
     if order.slug is None:
         return {}
@@ -247,8 +248,8 @@ def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Se
 def _look_at_claim(context: Context, claim: Claim) -> SeenResource:
     """Return whether a bundle's claim is free (no process works on its resource), and how its resource looks.
 
-    An interrupted removal of a worktree is undone first. Raises WorktreeRefused when the claim is live and its resource is
-    foreign or cannot be judged.
+    Also undoes an interrupted removal of a worktree, and marks the worktree's branch if an older version of fleet did
+    not. Raises WorktreeRefused when the claim is live and its resource is foreign or cannot be judged.
     """
     look = KINDS[claim.kind].look(claim, context.world)
     free = is_free(context, claim)
@@ -266,9 +267,9 @@ def _look_at_claim(context: Context, claim: Claim) -> SeenResource:
 
 
 def _mark_branch_if_unmarked(context: Context, claim: Claim) -> None:
-    """Put fleet's mark on the branch of a worktree whose claim has none, because an older version made it.
+    """Put fleet's mark on the branch of a worktree that an older version of fleet made without a mark.
 
-    The claim proves that the branch is the task's.
+    The worktree's claim, which then records no mark, proves that the branch is the task's.
     """
     if "branch_mark" in claim.data or claim.is_unmade or claim.project is None:
         return

@@ -36,10 +36,11 @@ _BETWEEN_LOOKS = 0.05
 
 
 def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> Ended:
-    """Ask an agent to exit, wait, kill its processes, and settle its dispatch; return how it ended.
+    """Ask an agent to exit, wait for its exit grace, kill its processes, and settle its dispatch.
 
-    The request is recorded first, so that an exit after it does not count as the agent's own. `asked_for` says whether the
-    attempt fails (kill) or can be resumed (stop). Raises Refused when the dispatch has ended already.
+    Returns how the dispatch ended, or, with `settled` False, why it has not. The request is recorded first, so that an
+    exit after it does not count as the agent's own. `asked_for` says whether the attempt fails (kill) or can be resumed
+    (stop). Raises Refused when the dispatch has ended already.
     """
     row = recorded_dispatch(context, ident)
     if not is_unfinished(row):
@@ -54,7 +55,7 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
         ended = settle(context, ident, why=reason)
         if ended.settled or kill_processes(
             context, row
-        ):  # kill processes that were started meanwhile; stop when some do not die
+        ):  # not settled: kill the processes that were started meanwhile; give up when some of them do not die
             break
         context.world.clock.wait(_BETWEEN_LOOKS)
     return ended
@@ -63,8 +64,8 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
 def press(context: Context, row: Dispatch, remedy: Press) -> str:
     """Do one stage of ending an agent: ask it to exit, look whether it has exited, or kill it.
 
-    The remedy says which stage. Returns, without waiting, what happened: "ended" when the dispatch is settled, else a text
-    for people.
+    The remedy says which stage. Does not wait for the exit grace. Returns what happened: "ended" when the dispatch is
+    settled, else a text for people.
     """
     leftover_processes.record_descendants(context, row)
     match remedy.stage:
@@ -122,7 +123,10 @@ def _process_to_signal(context: Context, row: Dispatch) -> Identity | None:
 
 
 def kill_processes(context: Context, row: Dispatch) -> list[int]:
-    """Kill the processes that provably belong to the dispatch, deepest first. Returns the pids that did not die in time."""
+    """Kill the processes that provably belong to the dispatch, deepest first.
+
+    Returns the pids that are still alive after five seconds.
+    """
     row = _with_descendants_recorded(context, row)
     processes, doomed = context.world.processes, list[Identity]()
     for _ in range(_PASSES):  # again, for processes that were forked meanwhile

@@ -36,8 +36,9 @@ def gather_facts(
 ) -> Seen:
     """Return the facts about a dispatch from which its remedy is decided.
 
-    Facts that matter only for ending a living agent are read only for an `asker` that may end one. `listing` (tmux panes)
-    and `census` (processes) are taken anew when they are None; older ones are good enough, because `settle` takes its own.
+    `asker` is the caller, such as "tick". Facts that matter only for ending a living agent are read only for an asker
+    that may do so (`MAY_APPLY`). `listing` (tmux panes) and `census` (processes) are taken anew when they are None.
+    Older ones are good enough, because `settle` takes its own.
     """
     seen = facts_about_end(context, row, listing, census)
     if seen.kind == "coord":
@@ -50,7 +51,7 @@ def gather_facts(
 def facts_about_candidate(context: Context, seat: Seat) -> Seen:
     """Return the facts about a seat's candidate: whether it lives, and whether its time to prove itself is over.
 
-    Without a row of the candidate, it counts as ended.
+    A candidate whose dispatch is not in the tables counts as ended.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.candidate or ""))
     if row is None:
@@ -276,7 +277,7 @@ def _why_carried(context: Context, row: Dispatch, census: Census | None) -> str:
 
 
 def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> str:
-    """Return ": …", to append to a sentence: the process is of another machine, and how to disown its claims.
+    """Return ": …", to append to a sentence: that the process is of another machine, and how to disown the dispatch.
 
     "" for a process of this machine, and when there is no process.
     """

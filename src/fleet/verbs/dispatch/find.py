@@ -21,8 +21,9 @@ SHORTEST_PREFIX = 2
 def find(rows: Rows, given: str, project: str | None = None, *, here: str | None = None) -> str:
     """Return the id of the dispatch that a text names: an id, a unique prefix, a task's slug or PROJECT/SLUG, or @last.
 
-    `project` limits the search, None searches all. A slug that several projects have means the task of project `here`.
-    Raises NoSuchDispatch when none fits; Ambiguous, with the candidates, when several do.
+    `project` limits the search, except for @last, the newest dispatch of all projects; None searches all projects. A
+    slug that several projects have means the task of project `here`. Of a task's dispatches the unfinished one is
+    meant, else the newest. Raises NoSuchDispatch when none fits; Ambiguous, with the candidates, when several do.
     """
     project, given = names.project_and_slug(given, project)
     if given == "@last":

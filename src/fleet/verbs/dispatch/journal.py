@@ -70,8 +70,8 @@ def read_archive_file(context: Context, name: str) -> Journal:
 def archive(context: Context, ident: str) -> str:
     """Move a fully reclaimed dispatch out of the tables: write the journal file durably, then delete the rows.
 
-    Returns the file's name; "" when the dispatch is not in the tables. The name contains the time of the last change,
-    so that a repeated call writes the same file.
+    Returns the file's path, relative to the home; "" when the dispatch is not in the tables. The file's name contains
+    the time of the dispatch's last change, so that a repeated call writes the same file.
     """
     row, view = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal_view(rows, ident)))
     if row is None:
@@ -84,7 +84,7 @@ def archive(context: Context, ident: str) -> str:
 
 
 def shown_times(row: Dispatch) -> dict[str, str | None]:
-    """Return the times of a dispatch as ISO texts, by column."""
+    """Return the times of a dispatch as ISO texts, by column; None for a time that is not recorded."""
     return {name: iso_or_none(getattr(row, name)) for name in TIMES}
 
 

@@ -112,7 +112,8 @@ class Launched:
 def launch(context: Context, ident: str) -> Launched:
     """Record that the dispatch is in flight, prepare its worktree, and return the program to run as its agent.
 
-    This process becomes that program. Raises Superseded when the dispatch was launched or ended before.
+    This process becomes that program. Raises Superseded when the dispatch was launched or ended before. When the
+    worktree cannot be prepared, records the report "failed" for the agent and raises the error.
     """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
@@ -319,7 +320,11 @@ def _ensure_bin_folder(context: Context) -> str:
 
 
 def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Prepare the worktree of the dispatch. On failure, report the agent as failed, with the reason, and raise."""
+    """Prepare the worktree of the dispatch.
+
+    On failure, record the report "failed" with the reason for the agent, record the reason as the project's last failed
+    setup, and raise the error.
+    """
     was_ready = os.path.exists(f"{context.world.home}/{paths.setup_mark(row.project, row.slug or '')}")
     try:
         _prepare_worktree(context, row, repository, cwd)
@@ -399,9 +404,9 @@ def _note_changed_files(context: Context, row: Dispatch, slug: str) -> None:
 
 
 def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
-    """Record the digests of files that are copied into the worktree. A copy that is still the same need not be saved later.
+    """Record the digests of files that are copied into the worktree, whose paths in `repository` are `names`.
 
-    `names` are paths relative to `repository`.
+    Before the worktree is removed, a copy that still has its digest need not be saved.
     """
     if not names:
         return

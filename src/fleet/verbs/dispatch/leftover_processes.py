@@ -58,7 +58,7 @@ def describe_processes(context: Context, pids: Iterable[int]) -> str:
 
 
 def way_out(ident: str, pids: Iterable[int]) -> str:
-    """Return the sentence that tells a person what to do about unknown processes in a worktree."""
+    """Return the sentence that tells a person what to do about processes that may belong to the dispatch `ident`."""
     options = " ".join(f"--not-ours {pid}" for pid in pids)
     return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {options}`"
 
@@ -104,8 +104,8 @@ def _unexcused(context: Context, row: Dispatch, census: Census, pids: list[int])
 def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bool:
     """Return whether all processes of the agent are certainly in its control group.
 
-    True when the agent joined the group before its program began, and this process can see that group. That a process may
-    leave the group, by writing into cgroup.procs or through a service, is not checked.
+    True when the agent joined the group before its program began, and this process can see that group. Does not notice
+    a process that has left the group, by writing into cgroup.procs or through a service.
     """
     view = context.world.cgroups.view()
     return any(claim.data.get("joined") == str(process) and claim.data.get("view") == view for claim in groups)
@@ -166,10 +166,11 @@ def _pids_in_cgroups(context: Context, groups: list[Claim]) -> list[int]:
 
 
 def record_descendants(context: Context, row: Dispatch, census: Census | None = None, *, lasting: float = 0) -> None:
-    """Record which processes descend from a living agent, if neither mark nor session would prove that after its death.
+    """Record the descendants of a living agent, except those that have both its mark and its session.
 
-    `lasting` is in seconds: younger processes are not recorded, so that frequent callers skip short commands. Does nothing
-    when the agent is not alive.
+    After the agent's death, the record proves that such a process belongs to the dispatch. Processes younger than
+    `lasting` seconds are not recorded, so that frequent callers skip short commands. Does nothing when the agent is not
+    alive.
     """
     process = _process_of_this_boot(context, row)
     if (

@@ -69,9 +69,11 @@ class Wanted:
     handoffs: int = 0
     # Seconds within which a coordinator that replaces another one has to prove itself; None for any other agent.
     proof: float | None = None
+    # Seconds to wait while another process releases the task's bundle.
     wait: float = WAIT
-    # Only for a resume: whether the agent continues its predecessor's conversation or starts a new one; and its id.
+    # Only for a resume: whether the agent continues its predecessor's conversation or starts a new one.
     resumes: Resumes | None = None
+    # The id of the conversation to continue. Without one, the plan makes an id if the engine takes one.
     conversation: str | None = None
 
 
@@ -234,7 +236,7 @@ def _start_branches(context: Context, wanted: Wanted, repository: str) -> tuple[
 
 
 def _known_tip(context: Context, project: Project, slug: str) -> str:
-    """Return the tip of the task's branch if it was reported or reviewed as the task's work; otherwise ""."""
+    """Return the tip of the task's branch if it was reported, settled or reviewed as the task's work; otherwise ""."""
     tip = context.world.git.branches(project.path, task_branch(slug)).get(task_branch(slug), "")
     place = {"project": project.name, "slug": slug, "work": tip}
     return tip if tip and context.store.read(lambda rows: q.known_work(rows, **place)) else ""
@@ -282,9 +284,9 @@ def _order_of_resources(
 
 
 def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
-    """Return the environment variables that mark a process as the dispatch's.
+    """Return the environment variables that mark a process as the dispatch's, each as NAME=VALUE.
 
-    Only the session's command gets them, so that a pane that a person splits off does not inherit the mark.
+    Only the session's command gets them, so that another pane which a person opens in the session has no mark.
     """
     task = [f"{FLEET_TASK}={wanted.slug}"] if wanted.slug else []
     return [f"{FLEET_DISPATCH_ID}={ident}", f"{FLEET_PROJECT}={wanted.project}", *task]

@@ -114,7 +114,7 @@ def release_bundle(context: Context, project: str, slug: str) -> list[str]:
 
 
 def _with_project_facts(context: Context, claim: Claim) -> Claim:
-    """Return the claim with what the last check before its removal needs.
+    """Return the claim with the facts of its project that the last check before the removal of its resource needs.
 
     A worktree's claim gets the patterns of disposable files, and the mark of its project's branches if an older version
     recorded the claim without one. Other claims are returned as they are.

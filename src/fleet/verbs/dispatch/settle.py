@@ -93,10 +93,10 @@ def settle(
 
 
 def _may_end(seen: Seen, *, dismiss: bool) -> bool:
-    """Return whether the facts allow to end the dispatch.
+    """Return whether the dispatch may be ended.
 
-    They do when it has ended, when its death is proven, and, with `dismiss`, when the living daemon plays it as a
-    coordinator.
+    True when it has ended before, when its death is proven, and, with `dismiss`, when it is a coordinator that the
+    living daemon plays.
     """
     is_dismissed = dismiss and seen.held and seen.condition == "alive"
     return seen.condition == "ended" or is_dismissed or isinstance(remedy_for("settle", seen), Settle)
@@ -126,8 +126,8 @@ def _ended_before(context: Context, ident: str) -> Ended:
 def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
     """Record the end of a dispatch that is proven dead; return its final state, or None when its row changed meanwhile.
 
-    First saves the agent's output and reads its exit status, its branch and what it used. `why` is the reason recorded for
-    a dispatch that was never launched.
+    First saves the agent's output, counts its last tokens, and reads its exit status and its branch. `why` is the
+    reason recorded for a dispatch that was never launched.
     """
     if not is_unfinished(row):
         return row.exec_state
@@ -348,7 +348,7 @@ def _task_after_attempt(
 def _after_review(tx: Tx, row: Dispatch, end: Outcome) -> tuple[TaskStatus, str | None]:
     """Return the task's status and reason after a review.
 
-    It stays in progress when a verdict has moved the task on; it is blocked when there is no verdict.
+    The task stays in progress when a verdict has moved it to another stage; without a verdict it is blocked.
     """
     if tasks.state(tx, row.project, row.slug or "").stage != "review":
         return "in_progress", None

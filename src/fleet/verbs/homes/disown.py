@@ -1,8 +1,8 @@
 """Disown a dispatch or job: a person says that its home or machine no longer exists.
 
-The dispatch ends, its work is kept, its task becomes free, and this home takes the journal over. Only rows change:
-claims of the other home are given up. Refused while a process of the dispatch lives, and when its death can be proven
-instead.
+The dispatch ends, its work is kept, another agent can continue its task, and this home takes the journal over. Only
+rows change: claims of the other home are given up. Refused while a process of the dispatch lives, and when this home
+can prove its death and settle it.
 """
 
 from __future__ import annotations

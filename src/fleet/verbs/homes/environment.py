@@ -36,8 +36,9 @@ def _source_of_variables(context: Context, *, ticks: bool) -> Mapping[str, str]:
     """Return the environment from which a dispatch takes its agent's variables.
 
     For a dispatch by a person it is the environment of that person's shell. For a dispatch by fleet, and with `ticks`,
-    it is what the last `fleet up` stored, or this process's environment when nothing is stored. The variables in the
-    file of `environment.file` are added to both.
+    it is what the last `fleet up` stored, with those variables of this process that no engine names; this process's
+    whole environment when nothing is stored. The variables in the file of `environment.file` are added: the shell's
+    values win over them, and they win over all others.
     """
     in_file = _person_file(context)
     if is_asked_by_person(context) and not ticks:
@@ -97,7 +98,10 @@ def _person_file(context: Context) -> dict[str, str]:
 
 
 def _all_names(context: Context) -> tuple[str, ...]:
-    """Return the variable names of all engines of the home, without fleet's own engines that take every variable."""
+    """Return the names and patterns of variables that the home's engines and the setting `environment.pass` name.
+
+    Left out are engines that come with fleet and take every variable.
+    """
     engines = reader.readable_engines(context.world.home)
     naming = [engine for engine in engines if engine.passes is not None or not reader.is_built_in(engine)]
     named = (name for engine in naming for name in inheritance.patterns(engine))

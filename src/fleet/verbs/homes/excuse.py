@@ -1,6 +1,7 @@
-"""Excuse processes in a worktree: a person says that they are not the agent's, so they live on and block it no longer.
+"""Excuse processes: a person says that they are not the agent's, although they work in its worktree or carry its id.
 
-Each process is recorded with its start time, so that a later process with the same pid is not excused.
+fleet does not kill an excused process, and settles the dispatch even while that process lives. Each process is recorded
+with its start time, so that a later process with the same pid is not excused.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
-    """Record that these processes (pids) in a dispatch's worktree do not belong to the dispatch.
+    """Record that these processes (pids) do not belong to a dispatch, which they keep from being settled.
 
-    Raises NotExcused, and records none, if one of them cannot be excused.
+    Returns the newly excused processes. Raises NotExcused, and records none, if one of them cannot be excused.
     """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
@@ -44,7 +45,10 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
 
 
 def _why_not_excusable(row: Dispatch, pid: int, remains: leftover_processes.LeftoverProcesses, census: Census) -> str:
-    """Return why a process in a worktree cannot be excused; "" when it can."""
+    """Return why a process cannot be excused for a dispatch; "" when it can.
+
+    Only a process that keeps the dispatch from being settled, and is not proven to be its own, can be excused.
+    """
     if not is_unfinished(row):
         return f"{row.id} has ended already: {row.exec_state}"
     if pid not in census.entries:

@@ -48,7 +48,10 @@ def snapshot(context: Context) -> Metrics:
 
 
 def snapshot_or_none(view: Callable[[], Context]) -> Metrics | None:
-    """Return the figures of the home as they are now; None when the store cannot be read. `view` opens a request."""
+    """Return the figures of the home as they are now; None when the store cannot be read.
+
+    `view` returns the context of a new request; it may raise StoreError too.
+    """
     try:
         return snapshot(view())
     except errors.StoreError:

@@ -1,4 +1,7 @@
-"""Decide which home owns a dispatch, claim or job: the home that made it. Only the owner may release or end it."""
+"""Decide which home owns a dispatch, claim or job: the home that made it, or that took it over by disowning it.
+
+Only the owner may release or end it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def is_own(context: Context, row: Value | Claim) -> bool:
-    """Return whether this home made a dispatch, claim or job, on this host.
+    """Return whether this home owns a dispatch, claim or job: made it, or took it over, on this host.
 
     A row without a home id counts as this home's unless it names another host or another tmux socket.
     """

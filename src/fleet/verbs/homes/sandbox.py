@@ -1,7 +1,8 @@
 """The sandbox of agents and how they reach fleet: check what this machine can do, and build the command of one agent.
 
-Of the fleet home, an agent in the sandbox sees only the folder of the daemon's socket for agents, its own prompt, the
-files that its engine reads its hooks and rules from, and its worktree. The repository's git directory is readable; only
+Of the fleet home, an agent in the sandbox sees only the folder of the daemon's socket for agents, the folder with the
+link to the fleet program, its own prompt, the files that its engine reads its hooks and rules from, its worktree, and
+what the setting `agents.sandbox_read` or `agents.sandbox_write` names. The repository's git directory is readable; only
 the parts that a commit in the worktree writes are writable. The files that decide which repository and configuration
 git uses there are not writable.
 """
@@ -34,18 +35,16 @@ _INSTALL = "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`; Fedora
 _OTHERWISE = 'or set agents.sandbox = "none" in config.toml'
 # The person's own settings that git reads.
 _GIT_SETTINGS = ("~/.gitconfig", "${XDG_CONFIG_HOME:-~/.config}/git/config", "${XDG_CONFIG_HOME:-~/.config}/git/ignore")
-# What decides which repository and configuration git uses, and what it runs: of a worktree's entry, and of a repository. An agent
-# must not make one that is missing: git reads `config.worktree` wherever the repository has the extension for it.
+# The files that decide which repository and configuration git uses and what git runs: in a worktree's entry of the git
+# directory, and in the git directory itself. An agent must not create a missing one either: git reads `config.worktree`
+# as soon as it exists, if the repository has the extension worktreeConfig.
 _OF_WORKTREE = ("commondir", "gitdir", "config.worktree")
 _OF_REPOSITORY = ("hooks", "config", "config.worktree")
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class SandboxWork:
-    """What an agent in a sandbox works on: its folder, its repository, and the files of the home that it reads.
-
-    `writes`: whether it may write into the folder.
-    """
+    """What an agent in a sandbox works on: its folder, its repository, and the files of the home that it reads."""
 
     cwd: str
     repository: str
@@ -148,9 +147,10 @@ def _refuse_shown_home(context: Context) -> None:
 def enclose(
     context: Context, engine: Engine, work: SandboxWork, words: list[str], env: Mapping[str, str], *, lease: int = -1
 ) -> Enclosed:
-    """Return an agent's command inside its sandbox.
+    """Return an agent's command inside its sandbox. Creates the folders that the engine writes to, if they are missing.
 
-    The file descriptor `lease` stays open as long as the sandbox exists; -1 for none.
+    The result's descriptors are open, and the sandbox has to inherit them. The descriptor `lease` stays open as long as
+    the sandbox exists; -1 for none.
     """
     home, given = context.world.home, {name: value for name, value in env.items() if name not in sandbox.LEFT_OUT}
     person = expand_path("~", env)

@@ -86,10 +86,8 @@ def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = N
 def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, newest: int | None) -> str | None:
     """Search for the name of an agent's conversation, which the store does not know yet, and record it.
 
-    Returns the name, None when it is not found.
-
-    A search reads all conversations of the engine. With `newest`, do not search again if the last search was after that
-    time.
+    Returns the name, None when it is not found. A search reads all conversations of the engine. With `newest`, a time,
+    do not search again if the last search was after that time.
     """
     if engine.kept is None or agent.slug is None:
         return None
@@ -176,8 +174,8 @@ def count_conversation(
 ) -> int:
     """Count the new tokens of a conversation. Returns how many new answers of the model were found.
 
-    With `newest`, a time, count only files that were last counted before it, and of each only the next piece. Without a
-    conversation (None) the number is 0.
+    With `newest`, a time, read only files that were not counted after it, and of each file only the next unread piece.
+    Returns 0 without a conversation (None), and for an engine that writes no usage files.
     """
     if engine.usage is None or conversation is None:
         return 0

@@ -1,5 +1,4 @@
-"""Use the holds of engines: refuse or replace an engine that is held back, admit one dispatch as a trial, lift the
-hold.
+"""Use the holds of engines: refuse or replace a held engine, admit one dispatch as a trial, lift the hold.
 
 One limit must not make a hundred agents fail, so it holds its engine back for the whole fleet. After the limit's reset
 one dispatch is let through as a trial. The others follow when the trial's model has answered or the trial has run for a
@@ -53,9 +52,9 @@ def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) ->
 
 
 def _why_on_trial(rows: Rows, held: Hold, now: int) -> errors.EngineHeld | None:
-    """Return the error that no other agent may start because one agent is trying the held engine; None when none is.
+    """Return the error that no other agent may start because one agent is trying the held engine.
 
-    None also when that agent has worked so long that the engine must work again.
+    None when no agent is trying the engine, or when that agent has worked so long that the engine must work again.
     """
     trying = q.dispatch_by_id(rows, id=held.trial or "")
     if trying is None or not is_unfinished(trying):

@@ -1,7 +1,8 @@
 """Send the notices that are due: each once, even if a sender is killed or several processes send.
 
-One process of a home sends at a time: it holds the gate `notices`. So a notice that this home was sending has lost its
-sender when the holder of the gate finds it. Homes that share a store take notices by compare-and-set.
+One process of a home sends at a time: it holds the gate `notices`. So when a process has taken this gate and finds a
+notice in the state "sending", the home's process that was sending the notice has died. Homes that share a store take
+notices by compare-and-set.
 """
 
 from __future__ import annotations
@@ -227,9 +228,10 @@ def _record_notice(
     channels: str = "",
     told_at: int | None = None,
 ) -> None:
-    """Record how sending a notice went, and move it from the state "sending" to `after`; if it has ended, from "due" to "lapsed".
+    """Record how sending a notice went, and move the notice from the state "sending" to the state `after`.
 
-    `trouble` is '' when nothing failed; `next_at` is when it may be sent again.
+    A notice that is due again lapses at once if its condition has ended. `trouble` is '' when nothing failed; `next_at`
+    is when the notice may be sent again.
     """
     q.record_sending(
         tx,
