@@ -165,7 +165,7 @@ class ScreenLook:
         )
 
     def ground(self, name: str) -> Style:
-        """Return the background of the diff lines `name` ("added" or "removed"); an empty style when there is no colour."""
+        """Return the background of the diff lines `name` ("added" or "removed"); an empty style without a colour."""
         colour = getattr(self.palette, name)
         return Style(bgcolor=colour) if colour else Style()
 
