@@ -48,8 +48,8 @@ def _nobody() -> Connection:
 def _callbacks(request: DaemonRequest, lines: TextIO) -> Json:
     """Return, by name, the functions that the request's method takes as arguments; {} when it takes none.
 
-    They write progress for the client to `lines`. For a job, `wanted` returns False after SIGINT, so that the job stops
-    in order.
+    They write progress for the client to `lines`. For a job, `wanted` returns False after SIGINT, so that the
+    job's runner ends by itself and records that the job was interrupted.
     """
 
     def telling(told: object) -> None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
     from fleet.world.home.home_record import HomeRecord
 
-    # The dispatch that asks, the name that it asks under, and whether it has only the socket for agents.
+    # Who asks: the dispatch id (None for a person), the actor's name (None without one), and whether the asker is an
+    # agent that reaches the daemon only by the socket for agents.
     AskerKey = tuple[str | None, str | None, bool]
 
 # The actor in the operations of the daemon's own duties.
@@ -50,7 +51,7 @@ class DaemonFleet(Fleet):
     """A Fleet inside the daemon, which uses the world of the thread that calls it."""
 
     household: Household
-    # Whether an agent asks that has only the daemon's socket for agents.
+    # Whether the asker is an agent that reaches the daemon only by the socket for agents.
     is_confined = False
 
     if not TYPE_CHECKING:
@@ -72,7 +73,7 @@ class DaemonFleet(Fleet):
 
     @world.setter
     def world(self, world: World) -> None:
-        """Refuse: the threads of the daemon have the world of its home."""
+        """Raise TypeError: each thread of the daemon keeps the world that the household has made for it."""
         raise TypeError(world)
 
 
@@ -93,19 +94,20 @@ class Household(FleetOpener):
         Actor.opener = self
 
     def end(self, until: float) -> None:
-        """Commit what waits for the writer, and stop the writer. Wait until this time of the monotonic clock."""
+        """Commit what waits for the writer, and stop the writer. Wait at most until this monotonic time."""
         Actor.opener = None
         self.writer.stop(max(0.0, until - monotonic()))
 
     def open(self, actor: str | None = None) -> Fleet:
         """Return a new Fleet for whoever sent the request that this thread works on (the asker).
 
-        Without an asker it is for the actor `actor`, or for the daemon itself when that is None.
+        `actor` is the name that the asker gave with --as, None without one. In a thread without a request, the Fleet is
+        for the actor with this name, or for the daemon itself when that is None.
         """
         return self._opened(*_asker(actor))
 
     def open_again(self, actor: str | None = None) -> Fleet:
-        """Return the Fleet of the asker, kept from the asker's earlier requests in this thread if there were any."""
+        """Return the Fleet that this thread has kept for the same asker; when there is none, open one and keep it."""
         known: dict[AskerKey, Fleet] | None = getattr(self._own, "fleets", None)
         if known is None or len(known) > _MOST_KEPT:
             known = self._own.fleets = {}
@@ -132,12 +134,15 @@ class Household(FleetOpener):
         return world
 
     def forget(self, error: BaseException) -> None:
-        """Close this thread's connection after an error of the store, so that the next request opens a new one."""
+        """Close this thread's connection if `error` is one of the store, so that the next request opens a new one.
+
+        Do nothing for other errors.
+        """
         if isinstance(error, _STALE):
             self.leave()
 
     def leave(self) -> None:
-        """Close the store connection of the calling thread."""
+        """Close the store connection of the calling thread, if there is one, and forget the thread's Fleets."""
         store: PooledStore | None = getattr(self._own, "store", None)
         if store is not None:
             del self._own.store

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 _SWITCH = 0.0005
 # How many files and connections the daemon may have open.
 _FILES = 8_192
-# Seconds within which all parts of the daemon end: less than `fleet daemon stop` waits. Duties and requests have 10 of them each.
+# Seconds within which all parts of the daemon end: less than `fleet daemon stop` waits. The duties may take 10 of them,
+# and the requests 10 more.
 ENDING = 25.0
 
 
@@ -43,8 +44,9 @@ def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
     """Serve the home that the environment names until a signal or a request ends the daemon.
 
     Wait for a database server that does not answer. Raise DaemonRuns when another daemon serves the home, Refused when
-    an agent calls this, StoreReplaced when the database was replaced, another StoreError when the store cannot be used.
-    `commands` makes the object that performs command lines, `log` writes the daemon's log.
+    an agent calls this, HomeMoved or HomeCopied when the home was moved or copied, StoreReplaced when the database was
+    replaced, another StoreError when the store cannot be used. `commands` makes the object that performs command lines,
+    `log` writes the daemon's log.
     """
     os.environ[DIRECT] = os.environ[UNATTENDED] = "1"
     os.environ.pop("MALLOC_ARENA_MAX", None)  # it counts from the start of a process, and is not meant for agents
@@ -121,7 +123,7 @@ class Daemon:
             raise self._server.why_ended
 
     def _end(self) -> None:
-        """Stop the duties, finish the requests that were begun, and stop the writer."""
+        """Stop the duties, finish the requests that were begun, and stop the writer: within 25 seconds in all."""
         self._log("ending", pid=os.getpid())
         until = monotonic() + ENDING
         self._duties.stop(DRAIN)

@@ -34,23 +34,24 @@ T = TypeVar("T")
 # The most requests, and the most seconds, that one shared transaction takes.
 MOST = 256
 LONGEST = 0.02
-# While requests keep coming, the writer leaves the lock to other processes for this many seconds, this often.
+# While requests keep coming, the writer leaves the store's lock to other processes for _TURN_OF_OTHERS seconds, once
+# every _BETWEEN_TURNS seconds.
 _TURN_OF_OTHERS = 0.0002
 _BETWEEN_TURNS = 0.01
-# The loop commits by itself only while the last sync took at most this many seconds.
+# The loop commits by itself only if the last shared transaction took at most this many seconds to open and to commit.
 _QUICK = 0.01
 _NOBODY = Caller(actor="fleet-daemon", at=0, key="")
 
 
 class WriterEnded(Exception):
-    """The writer does not take requests any more."""
+    """Raised for a request that comes after the writer was stopped."""
 
 
 class WaitingChange:
     """One request that waits for the writer.
 
-    `act` is called in the transaction, `finish` with the outcome after the commit. `key` is the idempotency key under
-    which a client can repeat the request.
+    `act` is called in the transaction. After the commit, `finish` is called with this object, which then has the
+    result or the error of `act`. `key` is the idempotency key under which a client can repeat the request.
     """
 
     __slots__ = ("act", "error", "finish", "key", "result")
@@ -90,7 +91,7 @@ class Figures:
 class Writer:
     """Commits for all threads of the daemon. One thread at a time has the turn, and performs the requests that wait.
 
-    That is the writer's own thread or, for quick requests that need not wait, the thread of the loop.
+    The thread that has the turn is the writer's own or, for quick requests that need not wait, that of the event loop.
     """
 
     def __init__(self, open_store: Callable[[], Store], *, most: int = MOST, longest: float = LONGEST) -> None:
@@ -109,8 +110,9 @@ class Writer:
         self._is_awaited = False
         # Whether the last transaction had to wait, for the disk or for another process.
         self._is_slow = False
-        # The thread that has the turn.
+        # The id of the thread that performs requests on `store` now; 0 for none.
         self._ident = 0
+        # When the shared transaction last ended, and when other processes last had their turn to lock the store.
         self._freed_at = self._left_at = 0.0
         self.store: Store | None = None
         self.figures = Figures()
@@ -128,8 +130,8 @@ class Writer:
     def stop(self, seconds: float | None = None) -> None:
         """Take no more requests, finish those that wait, and end the thread.
 
-        Wait for it for at most `seconds`; without limit if that is None. What is not committed by then is undone when the
-        process ends; its clients get no answer.
+        Wait at most `seconds` for the thread to end; without limit if that is None. What is not committed by then is
+        undone when the process ends; the clients that asked for it get no answer.
         """
         with self._lock:
             self._is_ending = True
@@ -152,13 +154,16 @@ class Writer:
             self._queue.put(waiting)
 
     def add_quick(self, waiting: WaitingChange) -> None:
-        """Queue a quick request of the loop for `do_quick`. Raise WriterEnded after `stop`."""
+        """Queue a quick request, which the loop commits with `do_quick`. Raise WriterEnded after `stop`."""
         if self._is_ending:
             raise WriterEnded
         self._quick.append(waiting)
 
     def do_quick(self) -> None:
-        """Commit the quick requests that wait: in the calling thread if it can do so at once, else in the writer's thread."""
+        """Commit the waiting quick requests: in the calling thread if that needs no waiting, else in the writer's.
+
+        The loop calls this when it has taken all requests that have come.
+        """
         if not self._quick or self._is_awaited or not self._turn.acquire(blocking=False):
             return  # the thread does them, or wakes the loop
         try:
@@ -186,7 +191,7 @@ class Writer:
         return result
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Commit a change: in the shared transaction while one is open, else in one of its own.
+        """Do the work of a change in the shared transaction while one is open; else in one of its own, and commit that.
 
         Only the thread that has the turn may call it.
         """
@@ -206,9 +211,10 @@ class Writer:
         return store.read_within(work, _NOBODY) if self._is_shared else store.read(work)
 
     def _ask_again(self, ask: Callable[[], T], why: str, key: str | None) -> T:
-        """Call `ask` for a request that may have been committed. Raise OutcomeUnknown when the server does not answer.
+        """Do a request again that may have been committed, by calling `ask`.
 
-        A request without a key cannot be looked up, and so gets the error of the store.
+        Raise OutcomeUnknown when the server does not answer. A request without a key cannot be looked up later: raise
+        the error of the store instead.
         """
         try:
             return ask()
@@ -220,12 +226,13 @@ class Writer:
             raise errors.OutcomeUnknown(url=url, doing=why, key=invocation) from error
 
     # the turn ---------------------------------------------------------------------------------------------------------
+    # Whether the shared transaction is open.
     _is_shared = False
     # The request that is being done again although its commit may have happened: the connection broke during the commit.
     _doubted: WaitingChange | None = None
 
     def _run(self) -> None:
-        """Perform requests until the end is queued, then the quick ones that are left, and close the store."""
+        """Perform requests until `stop`, then the quick ones that are left, and close the store. Runs in the thread."""
         while (first := self._next(wait=True)) is not None:
             self._take_turn(first)
         while self._quick:
@@ -244,9 +251,10 @@ class Writer:
             self.wake_loop()
 
     def _next(self, *, wait: bool) -> WaitingChange | None:
-        """Return the request that has waited longest; with `wait`, wait for one. None when the writer is to end.
+        """Return the next request of the queue, the one that has waited longest.
 
-        Without `wait`, return a quick request when no other one waits, and None when none waits at all.
+        With `wait`, wait until there is one; None when the writer is to end. Without `wait`, return a quick request
+        when the queue is empty, and None when there is no quick request either.
         """
         if not wait and self._queue.empty():
             return self._next_quick()
@@ -276,7 +284,7 @@ class Writer:
     def _do_at_once(self) -> list[WaitingChange]:
         """Perform quick requests in one transaction and return them with their outcomes.
 
-        Return [] if it would have to wait, or if the thread did all of them just before the calling thread got the turn.
+        Return [] when this would have to wait, or when the writer's thread has done all of them just before.
         """
         store = self.store
         if self._is_slow or store is None or not self._quick:
@@ -392,13 +400,16 @@ class SharedStore(Store):
         return self._reader.kind
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Commit a change through the writer, together with other requests that wait."""
+        """Commit a change through the writer, together with other requests that wait, and wait for the commit.
+
+        In the thread that has the writer's turn, only do the work: the shared transaction is committed later.
+        """
         if self._writer.is_here:
             return self._writer.transact(why, work, by, *request)
         return self._writer.commit(why, work, by, request)
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read from one snapshot; in the writer's thread, from the shared transaction."""
+        """Read from one snapshot; in the thread that has the writer's turn, from the shared transaction."""
         return self._writer.read(work) if self._writer.is_here else self._reader.read(work)
 
     def close(self) -> None:

@@ -39,7 +39,11 @@ _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class FleetApp(App[None], inherit_bindings=False):
-    """The Textual application of the TUI, for one fleet home."""
+    """The Textual application of the TUI, for one fleet home.
+
+    `keys` has the keys in force by the names of the acts. `changes_of` makes the source that says when something has
+    changed; tests replace it.
+    """
 
     CSS = SHEET
     TITLE = "fleet"
@@ -66,6 +70,7 @@ class FleetApp(App[None], inherit_bindings=False):
         for each in PALETTES.values():
             self.register_theme(each.theme)
         self.theme = palette.theme.name
+        # The newest snapshot, and the newest lines of a tab, while they are not drawn; None when they are.
         self._newest: Snapshot | None = None
         self._newest_details: Shown | None = None
         self._keyboard = Keyboard(self, super().on_event)

@@ -76,9 +76,11 @@ class Board(Screen[None], inherit_bindings=False):
         self.snapshot: Snapshot | None = None
         self.question: Question | None = None
         self._tab = "live"
+        # The key of the row and the tab whose lines are drawn, ("", "") when none are; and these lines.
         self._shown_of = ("", "")
         self._shown: Shown | None = None
         self.choosing = Choosing(self)
+        # The key of the row that `select_soon` waits for, "" for none, and in how many more snapshots it is looked for.
         self._wanted_key, self._wanted_for = "", 0
         # Comments of reviews that were not sent yet, by project and task.
         self.drafts: dict[tuple[str, str], Comments] = {}
@@ -363,7 +365,7 @@ class Board(Screen[None], inherit_bindings=False):
             self._press(event)
 
     def _press(self, event: events.Key) -> None:
-        """Choose an answer by its number, or perform the key's act."""
+        """Choose an answer by its number, send the marked answers on Enter, or perform the key's act."""
         if event.character in DIGITS:
             self.choosing.choose(event.character or "")
             self._draw_question()
@@ -394,9 +396,9 @@ class Board(Screen[None], inherit_bindings=False):
         failed: Callable[[str], None] | None = None,
         queue: bool = False,
     ) -> None:
-        """Run `act` in the background, then call `done` with its result.
+        """Run `act` in the background, then call `done` with its result and take a snapshot at once.
 
-        When it fails, call `failed` with the reason; without `failed`, show the reason.
+        When `act` fails, call `failed` with the reason; without `failed`, show the reason.
 
         `says` tells the person what is done. When an act of the same `name` runs already, tell the person so and do not
         run this one; with `queue`, run this one after it.

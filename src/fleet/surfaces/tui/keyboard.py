@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     Typed: TypeAlias = events.Key | events.Paste
 
-# A key moves up from the widget with the focus to the app, and what its act tells others moves up once more.
+# A key passes from the focused widget up to the app; the messages that its act posts go the same way after it.
 _WAYS_UP = 2
-# Seconds after which a key is given although a widget has not answered yet.
+# Seconds to wait for a widget that does not answer before the next key is given all the same.
 _PATIENCE = 2.0
 
 
@@ -39,18 +39,21 @@ class Keyboard:
         self._typed.put_nowait(typed)
 
     async def run(self) -> None:
-        """Give to the screen what was typed, until this is cancelled."""
+        """Give keys and pastes to the screen, each after the effect of the one before it, until this is cancelled."""
         while True:
             typed = await self._typed.get()
             reached = list((self._app.focused or self._app.screen).ancestors_with_self)
             await self._give(typed)
             for _ in range(_WAYS_UP):
                 await _handle_all(reached)
-            await _handle_all(self._app.screen.ancestors_with_self)  # of the dialog that it has opened
+            await _handle_all(self._app.screen.ancestors_with_self)  # a dialog may have opened
 
 
 async def _handle_all(nodes: Iterable[DOMNode]) -> None:
-    """Wait until each of these has handled the messages that it has now; a screen that opens has its focus then."""
+    """Wait until each node has handled the messages that it has now, and a screen that opens has set its focus.
+
+    Give up when one node takes longer than 2 seconds.
+    """
     for node in nodes:
         handled = asyncio.Event()
         if node.call_later(handled.set):

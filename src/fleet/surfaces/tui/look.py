@@ -165,7 +165,7 @@ class ScreenLook:
         )
 
     def ground(self, name: str) -> Style:
-        """Return the background style of an `added` or `removed` line of a diff; empty without a colour for it."""
+        """Return the background of the diff lines `name` ("added" or "removed"); an empty style without a colour."""
         colour = getattr(self.palette, name)
         return Style(bgcolor=colour) if colour else Style()
 

@@ -30,7 +30,7 @@ def run(*, actor: str | None = None) -> int:
 
 
 def _spoken(fault: Exception) -> errors.FleetError:
-    """Return the error that tells people of an unexpected error: what it is, and the lines of the source where it was raised."""
+    """Return the error that reports an unexpected error to the person: what it is, and where in the source it arose."""
     places = [
         f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in traceback.extract_tb(fault.__traceback__)
     ]

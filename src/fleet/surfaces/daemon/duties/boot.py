@@ -31,9 +31,10 @@ class ResumeOnBoot(Duty):
         self._waiting: list[str] = []
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Resume the interrupted dispatches that fit the limits now, then mark this duty as run, also after an error.
+        """Resume what a reboot interrupted, as far as the limits allow, then set `has_run`, also after an error.
 
-        Returns a line for the daemon's log about each one that was resumed, or that began to wait in this round.
+        Returns a line for the daemon's log about each dispatch or job that was resumed, or that began to wait in this
+        round. Raises DutyOver when nothing is left to resume, or when the setting `resume_on_boot` is false.
         """
         try:
             return self._resume(fleet)
@@ -41,11 +42,7 @@ class ResumeOnBoot(Duty):
             self._has_run.set()
 
     def _resume(self, fleet: Fleet) -> list[str]:
-        """Resume what a reboot interrupted.
-
-        Returns a line for the daemon's log about each dispatch or job that was resumed, or that began to wait in this
-        round. Raises DutyOver when nothing is left to resume, or when the setting `resume_on_boot` is false.
-        """
+        """Resume what a reboot interrupted, as far as the limits allow. Returns and raises what `run` does."""
         if not fleet.settings.read()["resume_on_boot"].value:
             raise DutyOver("resume_on_boot is false; `fleet resume --all` resumes what a reboot interrupted")
         many = fleet.dispatches.resume_after_boot()

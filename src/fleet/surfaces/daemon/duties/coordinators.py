@@ -1,4 +1,4 @@
-"""Hold the seats of fleet's own coordinators: tick for those of this daemon, and take over those of a dead one."""
+"""Hold the seats of fleet's own coordinators: tick for this daemon's seats, and take over those of a dead daemon."""
 
 from __future__ import annotations
 

@@ -29,8 +29,9 @@ _FIRST = 2.0
 class Deaths(Duty):
     """Duty that notices when agents die, without a process for each agent, and settles their dispatches.
 
-    It asks the kernel, not tmux: that starts no program, and a process that the kernel calls dead is dead. Settle then
-    asks tmux for the exit status. An agent that cannot be settled yet is tried again after longer and longer waits.
+    It asks the kernel, not tmux: no program is started for this, and a process that the kernel calls dead is dead.
+    Settle then asks tmux for the exit status. An agent that cannot be settled yet is tried again after longer and
+    longer waits. The item of a job is left to the job's runner for the first 2 seconds.
     """
 
     name = "deaths"
@@ -40,7 +41,7 @@ class Deaths(Duty):
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        # For each agent that could not be settled: how often it was tried, and when it is tried again.
+        # For each dead agent that is not settled yet: how often that was tried, and when it is tried next.
         self._later: dict[str, tuple[int, float]] = {}
         self._exits: Exits | None = None
 

@@ -74,9 +74,9 @@ class Duties:
         ]
 
     def _tick_for(self, held: dict[str, str]) -> None:
-        """Start a duty that ticks for each coordinator in `held` (dispatch ids by project) that has none.
+        """Start a duty `Ticks` for each coordinator in `held` (dispatch ids by project), unless it has one already.
 
-        Such a duty ends by itself when its coordinator has ended.
+        Such a duty ends by itself when its coordinator has ended. Nothing is started after `stop`.
         """
         with self._lock:
             self._rounds = [each for each in self._rounds if not each.is_over]

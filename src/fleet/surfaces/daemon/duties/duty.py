@@ -1,4 +1,4 @@
-"""The class Duty, of which each thing the daemon does regularly is a subclass, and the thread that runs one."""
+"""Duty, the base class of everything that the daemon does regularly, and Rounds, which runs one duty in a thread."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Rounds:
     def _run_once(self) -> None:
         """Run one round, log what it did, and record its end or its error. Raises nothing but DutyOver.
 
-        A round that cannot run now (NotNow, TickInProgress) is no error: the next one is asked for.
+        A round that cannot run now (NotNow, TickInProgress) is no error: another one begins soon.
         """
         error: str | None = None
         try:
@@ -206,7 +206,10 @@ class Rounds:
             fleet.close()
 
     def _note_end(self, error: str | None) -> None:
-        """Record that the round ended, with an error or (None) well; schedule the next one, and log a new error or a recovery."""
+        """Record that the round has ended, schedule the next one, and log a new error or a recovery.
+
+        `error` is None when the round has succeeded.
+        """
         with self._news:
             self._is_running = False
             self._ran_at = self._clock.now()

@@ -16,11 +16,11 @@ def wait_after_failures(failures: int) -> float:
 
 @dataclass(slots=True)
 class Schedule:
-    """When a duty last ran, when its next round begins, and how often it failed.
+    """When a duty last ran, when its next round begins, and how often in a row it has failed.
 
     Times are seconds of a monotonic clock. `every` is the time between rounds without news; None: only news begins a
     round. `apart` is the least time between two rounds; urgent news (`is_urgent`) begins a round without waiting for
-    it. The first round begins at `begins`.
+    it. The first round begins at `begins`. `ended` is when the last round ended, None before its end.
     """
 
     every: float | None

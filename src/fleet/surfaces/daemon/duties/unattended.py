@@ -1,4 +1,6 @@
-"""Look after agents in projects without a coordinator: failed turns, usage limits, messages, screens without a hook.
+"""Look after agents in projects without a coordinator: failed turns, usage limits, messages.
+
+The screens of agents whose engine reports no failed turns or limits by a hook are read for them.
 
 Nothing is started, merged, asked to exit or killed there: only a coordinator or a person does that.
 """
@@ -26,8 +28,8 @@ class Unattended(Duty):
     def run(self, fleet: Fleet) -> list[str]:
         """Look after the agents of each project without a coordinator.
 
-        Returns a line for the daemon's log about each thing done. Raises FleetError at the end when that failed for a
-        project.
+        Returns a line for the daemon's log about each thing done. When a project fails, go on with the others, and
+        raise FleetError at the end.
         """
         projects = fleet.agents.unattended()
         self.every = _LOOK if projects else None

@@ -1,8 +1,8 @@
 """Push committed operations to subscribed clients, such as screens, in the order of their sequence numbers.
 
-A subscriber names the last number it has. It misses none: after a reconnect it goes on from its number, and when
-operations after it were rotated away it is told to take a new snapshot. Operations by other processes are looked for
-once a second.
+A subscriber names the number of the last operation that it knows, and misses none after that number, also when it
+reconnects. When some of these operations were rotated into the archive, the push `gap` tells it to take a new snapshot.
+Operations of other processes are looked for once a second.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class ChangeFeed:
         self._changed = Condition()
         self._has_news = False
         self._is_ending = False
+        # The number of the newest operation that was found.
         self._seen = 0
         # Set while no check runs; the first one begins with the thread.
         self._has_looked = Event()
@@ -167,7 +168,7 @@ class ChangeFeed:
     def _serve(self, rows: Rows, subscriber: Subscriber) -> None:
         """Push to one subscriber the operations that it lacks, page by page, as long as it reads them.
 
-        When some of them were rotated away, push `gap` instead, with the newest number.
+        When some of them were rotated into the archive, push `gap` instead, with the newest number.
         """
         first = q.first_operation(rows).seq
         if subscriber.after + 1 < first:

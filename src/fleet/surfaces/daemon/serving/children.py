@@ -2,7 +2,7 @@
 
 A child has the environment and directory of whoever asks. It writes lines of JSON: progress, and at last its answer.
 When the client goes away, its child is interrupted, as Ctrl-C interrupts a command. When the daemon ends, children finish
-what they have begun, but for jobs, which their clients go on with.
+what they have begun. Only those that run jobs are interrupted: their clients continue the jobs themselves.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Children:
         self._household = household
         self._send = send
         self._at_work: dict[Popen[bytes], DaemonRequest] = {}
-        # Whether the daemon ends, and leaves its children.
+        # Whether the daemon is ending: children then go on although the connections of their clients are closed.
         self._is_leaving = False
         # How many were begun and have not ended, also those whose process is only about to start.
         self._begun = 0
@@ -73,12 +73,12 @@ class Children:
     def leave(self) -> None:
         """From now on let children finish what they have begun, although the daemon closes the connections of their clients.
 
-        Jobs are interrupted all the same: their clients go on with them at once.
+        Children that run jobs are interrupted all the same: their clients continue the jobs at once.
         """
         self._is_leaving = True
 
     def interrupt(self, connection: Connection) -> None:
-        """Send SIGINT to the children that work for a client that went away."""
+        """Send SIGINT to the children of a client that went away; after `leave`, only to those that run jobs."""
         with self._lock:
             ours = [
                 child

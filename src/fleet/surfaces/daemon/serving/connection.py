@@ -38,15 +38,16 @@ class Connection:
         self.pid = pid
         # Whether the client connected to the socket for agents.
         self.is_for_agents = is_for_agents
-        # The marks of the client and of its parent processes, once they were read.
+        # By home: which dispatches have started the client, as `marks_above` has read from its parents' environments.
         self.marks: dict[str, list[str]] = {}
         self.is_open = True
+        # How many requests of this client are at work.
         self.at_work = 0
         # The bytes of the requests at work, and of those that were done since the connection last had none at work.
         self.working = 0
         # The events of this connection that the loop's selector waits for.
         self.events = 0
-        # When the client last began or completed a line, or read something.
+        # When the client last began or completed a line, or read something, or something began to wait for it.
         self.moved_at = monotonic()
         self._longest = LONGEST_LINE_OF_AGENTS if is_for_agents else LONGEST_LINE
         self._incoming = bytearray()
@@ -135,7 +136,10 @@ class Connection:
         return bool(self._outgoing)
 
     def flush(self) -> bool:
-        """Send queued bytes, as far as the client takes them. Returns False when the connection is gone."""
+        """Send the first 64 KiB of the queued bytes, as far as the client takes them.
+
+        Returns False when the connection is gone.
+        """
         if not self._outgoing:
             return self.is_open  # without the lock: another thread may be sending an answer
         with self._lock:

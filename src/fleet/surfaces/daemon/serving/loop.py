@@ -72,7 +72,8 @@ class SocketLoop:
         self._is_hung_up = False
         # Called by the loop after `hang_up`.
         self.hung_up: Callable[[], None] = lambda: None
-        # Conditions that were logged and last: what they are of, and what was logged. They are not logged again and again.
+        # The reasons that were logged of conditions that last, such as a full socket, by what the condition is about.
+        # The same reason is not logged again.
         self._lasting: dict[object, str] = {}
         self._looked_at = 0.0
         self._patience = _LOOK
@@ -228,7 +229,7 @@ class SocketLoop:
         self._send(connection)
 
     def _is_full(self, *, is_for_agents: bool) -> bool:
-        """Whether no further client may connect at the socket for agents or the other one. Log once that it is full."""
+        """Whether no further client may connect, `is_for_agents`: at the agents' socket. Log once that it is full."""
         where = "the agents' socket" if is_for_agents else "the socket"
         if len(self.connections) < MOST_CLIENTS and not (is_for_agents and self._agents >= self._most_agents):
             self._lasting.pop(where, None)
@@ -283,7 +284,7 @@ class SocketLoop:
             self._close(each)
 
     def _watch(self, connection: Connection, events: int) -> None:
-        """Let the selector wait for these events of a connection; with 0, it waits for none of them any more."""
+        """Let the selector wait for these events of a connection and for no others; with 0, for none."""
         before, connection.events = connection.events, events
         if before == events:
             return

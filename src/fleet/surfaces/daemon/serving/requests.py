@@ -40,7 +40,7 @@ _MOST_COLUMNS = 10_000
 
 
 class DaemonRequest:
-    """One request of a client, as it was sent."""
+    """One request of a client, as it was sent. Its fields may have wrong types until `check` has accepted them."""
 
     __slots__ = ("args", "caller", "connection", "document", "id", "key", "method")
 
@@ -68,7 +68,7 @@ class DaemonRequest:
     def surroundings(self) -> Surroundings:
         """The environment, directory and process of the asker.
 
-        FLEET_DISPATCH_ID is the dispatch that the request names, if any.
+        FLEET_DISPATCH_ID in it is the dispatch that the request names; without one, the variable is missing.
         """
         environ = self._environ()
         if self.dispatch:
@@ -83,7 +83,7 @@ class DaemonRequest:
         )
 
     def _columns(self) -> int:
-        """Return the width of the asker's terminal, 0 when it has none. Raise BadRequest when the request has no valid width."""
+        """Return the width of the asker's terminal, 0 without a terminal. Raise BadRequest when it is not valid."""
         columns = self.args.get("columns") or 0
         if type(columns) is not int or not 0 <= columns <= _MOST_COLUMNS:
             raise errors.BadRequest(why=f"'columns' is not a number from 0 to {_MOST_COLUMNS}")
@@ -102,7 +102,7 @@ class DaemonRequest:
         return own | {name: value for name, value in given.items() if name in _OF_AGENTS}
 
     def answer(self, **fields: object) -> dict[str, object]:
-        """Return the answer to this request as JSON."""
+        """Return the answer to this request, a JSON object with these fields and the request's id."""
         return {"id": self.id, **fields}
 
     def failed(self, error: BaseException) -> dict[str, object]:
@@ -152,9 +152,9 @@ _OF_CALLER: dict[str, tuple[type, ...]] = {
 
 
 def check(document: Json) -> None:
-    """Raise BadRequest when a field of the request is missing or has a wrong type.
+    """Raise BadRequest when a field of the request is missing or has a wrong type, BadId for a wrong dispatch id.
 
-    Raise OtherVersion for a client of another version of fleet.
+    Raise OtherVersion for a client of another version of fleet, except for `daemon.status` and `daemon.stop`.
     """
     for name, kinds in _KINDS.items():
         if type(document.get(name)) not in kinds:
@@ -228,7 +228,7 @@ def perform(fleet: Fleet, request: DaemonRequest, extra: Json | None = None) -> 
 def in_surroundings(request: DaemonRequest, act: Callable[[], dict[str, object]]) -> dict[str, object]:
     """Call `act` in this thread while `surroundings` describes the asker (environment, directory), and return its answer.
 
-    An error becomes an answer.
+    An error becomes an answer. Only SharedBroken is raised, because the writer then calls `act` again.
     """
     try:
         surroundings.enter(request.surroundings)

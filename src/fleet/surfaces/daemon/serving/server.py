@@ -91,7 +91,9 @@ class Server:
         self._taken = 0
         self._errors = 0
         self._is_draining = False
+        # When the server was made, in milliseconds since 1970.
         self._since = household.world().clock.now()
+        # Performs `daemon.reload`.
         self.reload: Callable[[], None] = lambda: None
 
     def start(self) -> None:
@@ -103,15 +105,15 @@ class Server:
         self.loop.open()
 
     def _end_for(self, error: errors.FleetError) -> None:
-        """End the server because of an error after which nothing that it knows of the home is certain."""
+        """Let the daemon end with this error, because the database was replaced. Returns at once."""
         self.why_ended = error
         self.loop.stop()
 
     def drain(self, until: float) -> None:
         """Accept no more connections, finish the requests that have been begun, then stop the server's threads.
 
-        `until` is a time of the monotonic clock, in seconds: nothing waits longer than until then, and the requests at
-        most 10 seconds. Child processes of the daemon go on, but for jobs: their clients go on with these.
+        Wait at most 10 seconds for the requests, and for nothing after `until`, a time of the monotonic clock. Child
+        processes go on, except those that run jobs: the clients continue the jobs themselves.
         """
         self._is_draining = True
         self.loop.stop_listening()
@@ -175,12 +177,15 @@ class Server:
             self._do(request, lambda: perform(opened(request.actor), request), is_quick=is_quick)
 
     def _run_command(self, request: DaemonRequest, words: list[str]) -> dict[str, object]:
-        """Run a command line of fleet in this process. The answer has its exit code and what it printed."""
+        """Run a command line of fleet in this process, and return the answer with its exit code and what it printed.
+
+        The exit code is None when the client has to run the command itself.
+        """
         code, out, err = self._commands.run(words, request.key)
         return request.answer(result={"code": code, "out": out, "err": err})
 
     def _perform_own(self, request: DaemonRequest) -> dict[str, object]:
-        """Perform a method of the daemon itself. Raise NotAllowed when an agent would end it or change its settings."""
+        """Perform a method of the daemon itself. Raise NotAllowed when an agent asks to end or reload it."""
         if request.method in DAEMON_ACTS:
             permits = Permits(store=self._household.store, home=self._household.home, dispatch=request.dispatch)
             permits.check(request.method)
@@ -248,7 +253,7 @@ class Server:
         """
 
         def begin() -> dict[str, object]:
-            """Give the request to a child process, which answers later: return {}, or the answer that refuses it."""
+            """Check the token, give the request to a child process, which answers later, and return {}."""
             self._check_token(request)
             self._children.perform(request)
             return {}
@@ -273,14 +278,15 @@ class Server:
         self._send(request.connection, answer)
 
     def _subscribe(self, request: DaemonRequest) -> None:
-        """Subscribe a client to operations after its number, in a worker thread.
+        """Let a worker thread subscribe a client to the operations after the number `after` of its request.
 
-        The answer has a snapshot if it asked for one. The first push comes after the answer.
+        Without a valid number, these are the operations from now on. The answer has a snapshot if the request asks for
+        one. The first push comes after the answer.
         """
         begun: list[int] = []
 
         def act() -> dict[str, object]:
-            """Return the answer, and note from which number on the client is sent operations."""
+            """Return the answer, and append to `begun` the number after which the client is sent operations."""
             self._check_token(request)
             fleet = self._household.open()
             newest = fleet.operations.newest()
@@ -357,9 +363,10 @@ class Server:
         )  # fmt: skip
 
     def _unheld(self) -> tuple[list[str], str | None]:
-        """Return the projects whose seat no daemon holds, and why the store, which knows them, cannot be read.
+        """Return the projects whose coordinator a daemon should play and none does, and why the store cannot be read.
 
-        A store that did not answer a moment ago is not asked: a server that is cut off keeps everybody waiting.
+        The reason is None when the store can be read; else the list is empty. A store that did not answer a moment ago
+        is not asked: a server that is cut off keeps everybody waiting.
         """
         if why := self.changes.store_error():
             return [], why

@@ -57,7 +57,7 @@ def _attach(board: Board) -> None:
 def _coordinator(board: Board) -> None:
     """Attach the terminal to the selected project's coordinator; start one when none lives.
 
-    Show the log of one that is a duty of the daemon. While one is being started, only say so.
+    When the coordinator is a duty of the daemon, show its log instead. While one is being started, only say so.
     """
     project = board.project or ""
     name = f"coordinator {project}"
@@ -189,7 +189,7 @@ def _hand_off(board: Board) -> None:
     ident = row.agent or ""
 
     def hand_over(fleet: Fleet, reason: str) -> HandoffView:
-        """Queue the handoff for this reason, which may be empty, and carry it on as far as it comes in the time limit."""
+        """Queue the handoff for this reason, which may be empty, and advance it for at most 60 seconds."""
         entry = fleet.coord.hand_off(ident, reason=reason or "asked for")
         return fleet.coord.finish_handoff(entry.id, limit=_HANDOFF_PATIENCE)
 
@@ -227,7 +227,10 @@ def _resume(board: Board) -> None:
 
 
 def _kill(board: Board) -> None:
-    """Ask the person whether to stop or kill the selected agent, and show what happens to its work in each case."""
+    """Ask the person whether to stop or kill the selected agent, and show what happens to its work in each case.
+
+    A coordinator can only be stopped.
+    """
     row = _row(board)
     if row.kind == "coordinator":
         _stop_coordinator(board, row)

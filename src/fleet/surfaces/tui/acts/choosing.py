@@ -39,7 +39,9 @@ class Choosing:
         return min(len(self.choice.options), _MOST) if self.choice is not None else 0
 
     def choose(self, digit: str) -> None:
-        """Take the answer with the number `digit`. Where several may be chosen, only mark it, or remove its mark.
+        """Take the answer with the number `digit`; after the last part, send all answers.
+
+        Where several answers may be chosen, only mark this one, or remove its mark.
 
         Say why when the selected row has no question with answers to choose from.
         """
@@ -66,7 +68,10 @@ class Choosing:
         return f"there are no answers to choose from: {key_of('answer')} answers in your own words"
 
     def send_marked(self) -> bool:
-        """Take all marked answers as the answer to the current part. Returns False when none is marked."""
+        """Take all marked answers as the answer to the current part; after the last part, send all answers.
+
+        Returns False when none is marked.
+        """
         question = self._board.question
         if not self.marked or question is None:
             return False

@@ -32,6 +32,7 @@ class Commenting:
         self._board = board
         self._by_key = {key: act.name for act in ACTS if act.place == "review" for key in board.app.keys[act.name]}
         self.is_on = False
+        # The key of the row whose diff the cursor is in.
         self._row = ""
         self._files: list[FileDiff] = []
         # For each line of the tab, the line of the diff that a comment on it is about; None where no comment is possible.
@@ -39,7 +40,10 @@ class Commenting:
 
     # what is drawn ------------------------------------------------------------------------------------------------------
     def noted(self, lines: list[Text]) -> list[Text]:
-        """Return the lines of the diff tab with each comment below the line that it is about."""
+        """Return the lines of the diff tab with each comment below the line that it is about.
+
+        Also keep the place in the diff of each line, which the cursor and the comments need.
+        """
         comments = self._comments
         if not self.is_on and not comments:
             return lines

@@ -31,7 +31,7 @@ _ALWAYS = ("help", "quit")
 def key_bar(board: Board, width: int) -> Text:
     """Return the line of keys that apply now, as many as fit into `width` columns.
 
-    They are those of commenting or filtering while the person does that, else those for the selected row.
+    While the person comments or filters, these are the keys for that; else those of the acts for the selected row.
     """
     if board.commenting.is_on:
         keys = board.commenting.keys

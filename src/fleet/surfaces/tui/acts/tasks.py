@@ -49,7 +49,10 @@ def _run(board: Board) -> None:
     project = board.project or ""
 
     def start(fleet: Fleet, text: str) -> Dispatched | errors.OnlyAdded:
-        """Add the task and start an agent on it. Return the error when only the task was added: the text is not asked for again."""
+        """Add the task and start an agent on it.
+
+        When only the task was added, return the error instead of raising it: the text must not be asked for again.
+        """
         title, description = split_prompt(text)
         try:
             return fleet.dispatches.start_new(Wanted(project=project, slug=""), title=title, description=description)

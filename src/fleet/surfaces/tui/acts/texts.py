@@ -118,9 +118,9 @@ class Texts:
         board.ask(dialog.anew(_given(again, enclosed)), answered)
 
     def _put_back(self, name: str, text: Kept, *, is_sent: bool) -> None:
-        """Take a kept text that was shown out of the texts of the act `name`.
+        """Remove a text from the kept texts of the act `name`, because the dialog has shown it.
 
-        Unless it `is_sent`, put it back as the last of them, so that another one is shown the next time.
+        Unless it `is_sent`, put it back behind the others, so that another text is shown the next time.
         """
         self._kept[name].remove(text)
         if not is_sent:

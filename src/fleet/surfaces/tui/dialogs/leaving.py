@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The keys that leave every dialog and page, whatever else does.
+# The keys that leave every dialog and page. Some have more keys for that.
 LEAVING = frozenset({"escape", "ctrl+c"})
 
 

@@ -1,4 +1,4 @@
-"""Pick: the dialog with a list that is filtered while the person types. The palette of acts is one."""
+"""Pick: the dialog with a list that is filtered while the person types, such as the palette of acts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FEWEST, _MOST = 3, 14
 
 
 class PickedChoice(NamedTuple):
-    """One entry of the list: the value that is returned, its name, a description and its key."""
+    """One entry of the list: the value that the dialog returns for it, and the name, description and key to show."""
 
     value: str
     name: str

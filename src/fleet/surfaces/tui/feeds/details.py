@@ -59,7 +59,9 @@ class Details(threading.Thread):
         self._wish: DetailsWish | None = None
         self._new = threading.Event()
         self._ended = False
+        # By the key of a row: the commit of its branch, and how many lines that changes, such as "+12 −3".
         self._changes: dict[str, tuple[str, str]] = {}
+        # The id of the question that was fetched last, and the question.
         self._question: tuple[str, Question | None] = ("", None)
 
     def want(self, wish: DetailsWish | None) -> None:

@@ -24,7 +24,8 @@ _TRY_AGAIN = 1.0
 class Loader(threading.Thread):
     """The thread that takes a snapshot after each change and every few seconds.
 
-    It calls `loaded` with each snapshot, and `lost` with the reason when no snapshot can be taken.
+    It calls `loaded` with each snapshot, and `lost` with the reason when no snapshot can be taken. `changes_of` makes
+    the source that says when something has changed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The lines of each tab at the right of the board, for the selected row. Each tab asks one method of `Fleet`."""
+"""The lines of each tab at the right of the board, for the selected row. Each tab has a method of `Tabs`."""
 
 from __future__ import annotations
 
@@ -116,7 +116,10 @@ class Tabs:
 
     # task -------------------------------------------------------------------------------------------------------------
     def _task(self, fleet: Fleet, row: RowView) -> list[Text]:
-        """Return the row's task: why it waits, its next step, fields, description, log and artifacts; or its project."""
+        """Return the row's task: why it waits, its next step, fields, description, log and artifacts.
+
+        For a row without a task, return the facts about its project.
+        """
         if row.slug is None:
             return self._project(fleet, row)
         task = fleet.tasks.show(project=row.project, slug=row.slug)
@@ -135,7 +138,10 @@ class Tabs:
         )
 
     def _next(self, row: RowView, task: TaskDetails) -> list[Text]:
-        """Return the line with the next step of a task; while its agent needs the person, that is what it needs."""
+        """Return the line with the next step of a task, or with what its agent needs from the person.
+
+        Return [] when there is no next step.
+        """
         if row.agent and row.group == "needs you":
             return [self._tinted(f"next: {row.agent} needs you — {one_line(row.text)}", "yellow")]
         step = task.next_step

@@ -20,7 +20,7 @@ _WINDOWS = (15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
 _TONES: dict[str, Tone] = {"working": "cyan", "done": "green", "failed": "red", "blocked": "yellow"}
 # The sign at the end of a bar, for each outcome.
 _ENDS = {"working": "▶", "done": "✓", "failed": "✕", "blocked": "⏸"}
-# A dispatch that has not ended: whether its agent works, waits or is gone, the board tells.
+# The word for a dispatch that has not ended. Whether its agent works, waits or is gone is only shown on the board.
 _NOT_ENDED = "not ended"
 _NAME, _MARGIN = 26, 17
 

@@ -48,7 +48,7 @@ class Heading:
     def is_foldable(self) -> bool:
         """Whether the cursor can stop on the heading, to fold or unfold its group.
 
-        So it is for groups in which nobody has to do anything, and for each group that is folded.
+        True for groups in which nobody has to do anything, and for each group that is folded.
         """
         return self.folded or self.text in QUIET
 
@@ -69,10 +69,13 @@ class RowList(DrawnView):
         self._shown: list[RowView | Heading] = []
         # The rows that wait for a person, the most urgent first.
         self._wanted: list[RowView] = []
-        # What waited for the person in rows that were selected since.
+        # The needs (see `_need_of`) whose row was selected since they began.
         self._visited: set[tuple[str, ...]] = set()
+        # By the key of a project or heading: True when it was unfolded, False when it was folded.
         self._unfolded: dict[str, bool] = {}
+        # The words of the filter.
         self._words: tuple[str, ...] = ()
+        # The key of the selected line.
         self._key = ""
         self._cursor = 0
         self.now = 0
@@ -220,7 +223,7 @@ class RowList(DrawnView):
     def next_wanted(self) -> bool:
         """Put the cursor on the next row that waits for a person; unfold its group or drop the filter if they hide it.
 
-        A row that waits more urgently than the selected one comes first, if it was not selected since it began to wait.
+        A row that waits more urgently than the selected one comes first, unless it was selected since it began to wait.
 
         Returns False when no row waits for a person.
         """
@@ -409,7 +412,7 @@ class RowList(DrawnView):
 
 
 def _need_of(row: RowView) -> tuple[str, ...]:
-    """Return a value that identifies what a row waits for: its key, group and question.
+    """Return a value that identifies what a row waits for (its need): its key, group and question.
 
     The value changes when the row begins to wait for something else.
     """
