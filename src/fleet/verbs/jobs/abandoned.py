@@ -61,17 +61,17 @@ def _resumable(row: Job) -> Resumable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """The processes that remain of a job whose runner is dead, or may be.
+    """The processes that remain of a job whose runner is dead, or may be dead.
 
-    `runner` names the runner for people, '' when no claim names it. `foreign`: another home or host made their claim.
-    `why_kept`: why this home may not end the processes, '' when it may.
+    `runner` names the runner for people, '' when no claim names it. `foreign`: the claim on the processes was made by
+    another home or host. `why_kept`: why this home may not end the processes, '' when it may.
     """
 
     job: str
     # The runner, for people; empty when no claim names it.
     runner: str
     processes: tuple[Identity, ...] = ()
-    # Whether another home started the processes. Only that home can say whether they run.
+    # Whether another home or host claimed the processes. Only that home can say whether they run.
     foreign: bool = False
     # Why this home may not end the processes; empty when it may.
     why_kept: str = ""
@@ -88,7 +88,10 @@ class Leftovers:
 
 
 def claimed_leftovers(context: Context) -> list[Leftovers]:
-    """Return the remaining processes of every job that has an unreleased claim and no living runner."""
+    """Return the remaining processes of every job that has an unreleased claim and no living runner.
+
+    A claim of another home or host is always included, without its processes: this home cannot see them.
+    """
     leftovers = (_leftovers_of_claim(context, claim) for claim in _job_process_claims(context))
     return [each for each in leftovers if each is not None]
 
@@ -103,7 +106,7 @@ def unclaimed_leftovers(context: Context) -> list[Leftovers]:
 
 
 def _job_process_claims(context: Context) -> list[Claim]:
-    """Return the unreleased claims of all jobs."""
+    """Return the unreleased claims on processes that runners of any job started."""
     return [Claim.of(row) for row in context.store.read(q.open_claims_of_jobs)]
 
 

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A person's request to run a job: the project, the path of its document, the id (None: a new one) and the variables."""
+    """A person's request to run a job.
+
+    `file` is the path of the job's document; `variables` are given with --set. Without `id` the job gets a new id.
+    """
 
     project: str
     file: str
@@ -114,7 +117,7 @@ def _parameters_of(workflow: Workflow, given: dict[str, str], environment: Mappi
 
     A value is taken from --set (`given`), else from the document, else from the environment.
 
-    Raises BadInput for a variable without a value, and for a --set that the document does not use.
+    Raises BadInput for a variable without a value, and for a --set whose variable is not in the document.
     """
     used = workflow.variables()
     unknown = sorted(set(given) - set(used) - set(workflow.env))
@@ -161,7 +164,8 @@ def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> N
 def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:
     """Record a job and run it to its end. A job whose id is known runs again, with its input read again; done items stay done.
 
-    `tell` is called with each event of progress. The job pauses when `wanted` returns False.
+    `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises ResumeInProgress
+    when another process holds the job's gate.
     """
     new, workflow = prepare(context, asked, environment)
     gate = gate_of(context, new.id)
@@ -179,9 +183,10 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
 
 
 def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> JobEnded:
-    """Resume a job and run it to its end, holding its gate. With `force`, first stop the process that holds the gate.
+    """Resume a job and run it to its end, holding its gate.
 
-    `tell` is called with each event of progress. The job pauses when `wanted` returns False.
+    When another process holds the gate, stop that process if `force`, else raise ResumeInProgress. `tell` is called
+    with each event of progress. The job pauses when `wanted` returns False.
     """
     refuse_foreign(context, f"job {ident}", context.store.read(lambda rows: records.job_of(rows, ident)))
     gate = gate_of(context, ident)

@@ -70,7 +70,7 @@ class EngineWait:
         return 0 if any(row.until is None or row.until > now for row in holds) else 1
 
     def in_words(self) -> str:
-        """Return what the job waits for, as text: the spent budget, the engines that are held back, and until when."""
+        """Return what the job waits for, as text: the spent budget, the held engines and until when; "" for nothing."""
         money, now = self.money(), self._context.world.clock.now()
         return ", ".join([*([money] if money else []), *(_describe_hold(row, now) for row in self._holds())])
 

@@ -36,7 +36,7 @@ class Progress:
         self._tell(JobChanged(job=job.id, name=job.name, state=job.state, phase=job.phase, reason=job.reason))
 
     def tell_item(self, item: Item, state: ItemState, reason: str | None = None) -> None:
-        """Send the new state of an item."""
+        """Send the new state of an item, with the first line of the reason."""
         first = reason.splitlines()[0] if reason else None
         label = records.label(item)
         self._tell(
@@ -54,7 +54,10 @@ class Progress:
             self._tell(self._progress(ticks - self._began).replaced(waits=waits))
 
     def _progress(self, seconds: float) -> JobProgress:
-        """Return the counts of the job's items, the rate of ended items per second, and the estimated seconds left."""
+        """Return the counts of the job's items, the rate of ended items per second, and the estimated seconds left.
+
+        `seconds` have passed since the runner began. The estimate is None while unknown, 0 when none is left.
+        """
         counts = results.count(self._context, self._job)
         self._ended_before = counts.ended if self._ended_before is None else self._ended_before
         rate = (counts.ended - self._ended_before) / seconds if seconds > 0 else 0.0

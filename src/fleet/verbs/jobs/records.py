@@ -124,9 +124,9 @@ def begin(ident: str) -> Change[None]:
 
 
 def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
-    """Return the change that records that the job is done, paused or failed (`state`), and why.
+    """Return the change that records that the job is done, paused or failed (`state`), and deletes its released claims.
 
-    The reason is None when it is done.
+    `reason` is None when it is done. A job that was cancelled meanwhile stays cancelled.
     """
 
     def work(tx: Tx) -> None:
@@ -158,7 +158,8 @@ def step_phase(ident: str, phase: JobPhase, event: str) -> Change[None]:
 def add_items(ident: str, contents: list[object]) -> Change[None]:
     """Return the change that records the items of the input and ends the setup phase.
 
-    Known items keep their state; items that are no longer in the input are skipped.
+    Waiting items that are no longer in the input are skipped, and wait again once they are back in it. All other known
+    items keep their state.
     """
 
     def work(tx: Tx) -> None:
@@ -178,14 +179,14 @@ def add_items(ident: str, contents: list[object]) -> Change[None]:
 
 
 def bring_back(tx: Tx, job: str) -> int:
-    """Set those items back to waiting that were skipped as missing from the job's input and are in it again. Returns how many."""
+    """Set back to waiting the items that were skipped as missing and are in the job's input again. Returns how many."""
     return q.back_items(tx, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
 
 
 def start(job: Job, chosen: list[Item], *, tasks: bool) -> Change[list[str]]:
     """Return the change that records the start of attempts, and opens the items' tasks if `tasks`.
 
-    Committing it returns the ids of the started items.
+    Committing it returns the ids of the started items: those that were still waiting.
     """
 
     def work(tx: Tx) -> list[str]:
@@ -220,8 +221,8 @@ def label(item: Item) -> str:
 def put_back(job: Job, which: list[str], *, began: bool, not_before: int | None = None) -> Change[None]:
     """Return the change that sets running items back to waiting, without counting a failure.
 
-    `began`: their attempts were interrupted; otherwise they never began. `not_before` is a time; None lets them start at
-    once.
+    `began`: their attempts were interrupted, or ended by a usage limit, and stay counted; otherwise the attempts never
+    began and are not counted. `not_before` is the earliest time of the next attempt; None lets it start at once.
     """
     unbegun, stepped = int(not began), change(kinds.STEPS, "running", "put_back")
 
@@ -235,7 +236,7 @@ def put_back(job: Job, which: list[str], *, began: bool, not_before: int | None 
 
 
 def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
-    """Return the change that records which dispatch works on an item."""
+    """Return the change that records which dispatch works on a running item, unless one is recorded already."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project, kinds.slug(job.id, item))
@@ -265,7 +266,7 @@ def record_outcomes(
 ) -> Change[None]:
     """Return the change that records ended attempts, with their steps.
 
-    A passed item is to be merged next if `merge`, else done. A failed item becomes what its `Failure` says.
+    A passed item is to be merged next if `merge`, else it is done. A failed item gets the state in its `ItemFailure`.
     """
 
     def work(tx: Tx) -> None:

@@ -76,7 +76,7 @@ def _html_page(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
 
 
 def _chart(context: Context, job: Job) -> Iterator[str]:
-    """Yield an SVG chart of how many items had ended at each time, one line for each state."""
+    """Yield an SVG chart of how many items had ended at each time, one line a state; nothing when none has ended."""
     ended = context.store.read(lambda rows: q.ended_over_time(rows, job=job.id))
     if not ended:
         return
@@ -96,9 +96,9 @@ def _chart(context: Context, job: Job) -> Iterator[str]:
 
 
 def _points(times: list[int], total: int, span: tuple[int, int], tall: int) -> Iterator[str]:
-    """Yield the points of one line of the report's chart, each as "X,Y", about 300 at most.
+    """Yield the points of one line of the report's chart, each as "X,Y", about 600 at most.
 
-    `times` are the times at which the items of this line ended, in order; the rest is as in `_chart_point`.
+    `times` are the times at which the items of this line ended, in order; see `_chart_point` for the other arguments.
     """
     step = max(len(times) // _POINTS, 1)
     chosen = [*range(0, len(times), step), len(times) - 1]

@@ -23,7 +23,7 @@ _ENTRY = ("id", "number", "item", "state", "started_at", "ended_at", "attempts",
 
 
 def each_item(context: Context, job: str, state: str | None = None) -> Iterator[Item]:
-    """Yield the items of a job; with `state`, only those in that state.
+    """Yield the items of a job's input, in order, without setup and reduce; with `state`, only those in that state.
 
     They are read page by page, so that not all of them are in memory at once.
     """

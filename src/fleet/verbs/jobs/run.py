@@ -48,10 +48,10 @@ class _Halt(Exception):
 
 
 def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
-    """Run a job until it is done, paused, failed or cancelled. The caller holds the job's gate.
+    """Run a job until it is done, paused, failed or cancelled, and write its report. The caller holds the job's gate.
 
-    `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises Refused when there is
-    nothing to resume.
+    `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises Refused for a job
+    that is done or cancelled already.
     """
     context.commit(records.begin(ident))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
@@ -102,7 +102,11 @@ class Runner:
         self.progress = Progress(context, job.id, tell)
 
     def run(self) -> tuple[JobState, str | None]:
-        """Run all phases. Returns the state that the job ends in, and the reason (None when it is done)."""
+        """Run all phases, and end the processes that this runner started. Return the job's end state and the reason.
+
+        "done" has no reason (None). "paused" is also returned for a cancelled job, which stays cancelled. An error of
+        the store is raised; any other FleetError makes the job "failed".
+        """
         try:
             self._run_phases()
         except _Halt as halt:
@@ -178,7 +182,11 @@ class Runner:
         self._step_phase("reduce" if self._workflow.reduce else "close")
 
     def _prepare_checkout(self) -> None:
-        """Create the shared checkout again if it is missing, and put back the items that a dead runner had started."""
+        """Prepare to run items in the shared checkout.
+
+        Runs setup again if the checkout is missing, claims this runner's processes, and puts back to waiting the items
+        that a dead runner had started.
+        """
         if not os.path.isdir(self._setup_worktree()):
             self._context.commit(records.repeat_part(self._job, "setup"))
             self._run_part("setup")
@@ -222,10 +230,10 @@ class Runner:
         self._refuse_unfinished(part)
 
     def _wait_for_items(self, part: JobPart) -> None:
-        """Wait until an item ends, but only for a moment, because the job may be cancelled meanwhile.
+        """Wait until an item may have ended, at most 0.15 seconds, because the job may be cancelled meanwhile.
 
-        When the kernel cannot report the exit of the items' processes, or a process has exited whose item cannot be
-        settled yet, each wait is a little longer than the last.
+        While the kernel cannot report the exit of the items' processes, or a process has exited whose item cannot be
+        settled yet, each wait is twice as long as the one before.
         """
         clock = self._context.world.clock
         if self._runs_in_place(part):
@@ -239,7 +247,7 @@ class Runner:
         self._patience = min(self._patience * 2, _LOOK_AGAIN)
 
     def _wait_until(self, at: int) -> None:
-        """Wait until the time `at`, when the next retry is due, but at most 0.15 seconds: something else may happen.
+        """Wait until the time `at`, when the next retry is due, but at most 0.15 seconds: the job may be cancelled.
 
         While no item may start (an engine is held, a budget is spent), wait one second, whatever `at` is.
         """
@@ -284,7 +292,7 @@ class Runner:
         return [row for row in rows if part in {None, row.part}]
 
     def _ended_attempts(self, part: JobPart) -> list[ItemAttempt]:
-        """Return the attempts at items of a part that have ended and are not recorded yet."""
+        """Settle the ended attempts at items of a part, and return them. The caller records their outcomes."""
         if self._runs_in_place(part) and self._in_place is not None:
             self._own.note(self._in_place.at_work())
             return self._in_place.collect_ended()
@@ -329,9 +337,10 @@ class Runner:
         return [each for each in ended if each.outcome.signature != items.LIMIT]
 
     def _stop_if_failing(self, failed: list[records.ItemFailure]) -> None:
-        """Release the items that were skipped, then stop the job if too much has failed.
+        """Remove the worktrees of skipped items, then stop or pause the job if too much has failed.
 
-        Raises JobFailed if an item is dead and the workflow's `on_failure` is "stop", _Halt if most items fail alike.
+        Raises JobFailed to stop it: an item is dead and the workflow's `on_failure` is "stop". Raises _Halt to pause
+        it: many items failed alike.
         """
         for each in failed:
             if each.state == "skipped":
@@ -363,7 +372,7 @@ class Runner:
         return bool(begun)
 
     def _start_attempt(self, row: Item, part: JobPart) -> None:
-        """Start an attempt at an item: in the shared checkout, or as a dispatch."""
+        """Start an attempt at an item: in the shared checkout, or as a dispatch. Record a dispatch that failed."""
         now = self._context.world.clock.now()
         item = row.replaced(attempts=row.attempts + 1, state="running", started_at=now)
         self.progress.tell_item(item, "running")

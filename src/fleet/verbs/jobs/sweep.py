@@ -50,7 +50,7 @@ def _release_item(context: Context, row: JobLitter, *, kill: bool) -> Swept:
 def sweep_leftovers(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Kill the processes that dead runners left, and release their claims. Without `kill`, only report them.
 
-    Processes are left alone unless their runner is proven dead and the job has no other runner.
+    Processes are left alone while their own runner, or another runner of the job, may be alive.
     """
     for each in (*claimed_leftovers(context), *unclaimed_leftovers(context)):
         what, why = f"processes of job {each.job}", each.in_words()

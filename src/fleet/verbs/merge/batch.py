@@ -120,7 +120,10 @@ def _begin_finisher(context: Context, entry: BatchEntry, results: Results) -> bo
 
 
 def _try_group(context: Context, group: list[BatchEntry], results: Results) -> list[list[BatchEntry]]:
-    """Merge, verify and publish a group of tasks. Returns the groups to try next, of which some may be empty."""
+    """Merge, verify and publish a group of tasks, and add the known outcomes to `results`.
+
+    Returns the groups to try next, of which some may be empty.
+    """
     group = _at_the_tip(context, group)
     try:
         made = merge_and_verify(context, [entry.order for entry in group])

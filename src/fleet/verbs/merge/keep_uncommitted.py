@@ -1,4 +1,4 @@
-"""Uncommitted work of archived tasks: list the worktrees that are kept because of it, and commit it to a ref."""
+"""Worktrees of archived tasks that must not be deleted: list them, and commit their uncommitted work to a ref."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class KeptWork(OfTask):
 
 
 def kept_worktrees(context: Context) -> list[KeptTree]:
-    """Return the worktrees of archived tasks that are not deleted because they contain uncommitted work."""
+    """Return the worktrees of archived tasks that must not be deleted, with the reasons, such as uncommitted work."""
     return [
         KeptTree(
             project=claim.project or "",
@@ -73,14 +73,15 @@ def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -
         raise errors.GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=kept.reason)
     half_removed.restore(
         claim, context.world
-    )  # an interrupted removal may have deleted files, which is not the task's work
+    )  # files that an interrupted removal deleted must not be committed as deleted
     return keep_dirty(context.world.git, repository, claim.name, slug)
 
 
 def commit_kept_work(context: Context, project: str, slug: str) -> KeptWork:
     """Commit the uncommitted work of an archived task to refs/fleet/kept/<slug>/<n>, then release its worktree.
 
-    Holds the task's work lock, so that no agent can start in the worktree meanwhile.
+    Holds the task's work lock, so that no agent can start in the worktree meanwhile. Raises Absent when there is no
+    such work, GitRefused when it cannot be committed, and GateHeld when another process keeps a lock for too long.
     """
     repository = context.project(project).path
     work, gate = cleanup_gate_of_task(context, project, slug), context.world.git_gate(repository)

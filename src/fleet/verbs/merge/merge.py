@@ -76,10 +76,9 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
 
 
 def _task_to_merge(context: Context, project: str, slug: str) -> BatchEntry | Merged:
-    """Return the `Entry` of a task that can be merged; its `Merged` when the integration branch has the work already.
+    """Return the `BatchEntry` of a task that can be merged; its `Merged` when the integration branch has its work.
 
-    A merge that is on the branch already is recorded if it was not. Raises the error that prevents the merge, and may
-    park the task.
+    Such a merge is recorded, if it is not yet. Raises the error that prevents the merge, and may park the task.
     """
     repository, git = context.project(project).path, context.world.git
     refuse_foreign_bundle(context, project, slug)
@@ -89,7 +88,7 @@ def _task_to_merge(context: Context, project: str, slug: str) -> BatchEntry | Me
     tip = git.resolve(repository, task_ref(slug))
     _refuse_unfinished(project, slug, state)
     if state.merged and state.archived:
-        # By this request, when it is repeated because its answer was lost with the daemon.
+        # True when this request made the merge, and the client repeats it because the daemon died before it answered.
         changed = context.by.has_committed(reason_of_merge(project, slug, state.merged))
         return Merged(project=project, task=slug, commit=state.merged, changed=changed, left=[], aside=[])
     refuse_checked_out(context, repository, integration)
@@ -116,7 +115,7 @@ def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
 
 
 def is_finished(state: TaskState) -> bool:
-    """Return whether a task is at the stage `finisher`, or a person has marked it as done."""
+    """Return whether a task is at the stage `finisher`, or is done: marked by a person, or merged already."""
     return state.status == "done" or (state.status in {"in_progress", "open"} and state.stage == "finisher")
 
 

@@ -62,7 +62,7 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
     """Return what a reviewer sees: the task, its commit, whether the branch moved since the report, and the diff.
 
     The field `since` is the difference to the commit of the last verdict, or to the reported commit when the branch
-    moved.
+    moved; None when there is no such commit, or the branch is still at it. `verify` is always None.
     """
     repository = context.project(task.project).path
     integration, onto = integration_branch(context, task.project, repository)

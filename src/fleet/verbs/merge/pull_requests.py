@@ -58,7 +58,11 @@ def open_pull_request(context: Context, project: str, slug: str) -> PullRequestV
 
 
 def check_pull_request(context: Context, project: str, slug: str) -> PullRequestView:
-    """Return the state of a task's pull request. When it is merged, end the task; when it is closed, park the task."""
+    """Return the state of a task's pull request. When it is merged, end the task; when it is closed, park the task.
+
+    The task stays as it is while an agent works on it, and when somebody changed it during the check. Raises NotPulled
+    when no pull request was opened.
+    """
     task = _pull_request_row(context, project, slug)
     if task.merged:
         return _view(project, slug, task.pull_request, "merged", changed=False)
@@ -190,10 +194,11 @@ def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, s
 
 
 def _push_branch(context: Context, project: str, slug: str, repository: str, remote: str) -> str:
-    """Push the task's branch to the remote. Returns its commit.
+    """Push the task's branch to the remote, unless it is there already. Returns the branch's commit.
 
-    Raises NotPulled when the remote does not answer or its branch has commits that fleet did not push, WorkMoved when the
-    task's branch is not at the reported commit.
+    Raises NotPulled when the branch is missing or lacks work of the task, when the remote does not answer or refuses,
+    and when the remote's branch has commits that fleet did not push. When the task's branch is not at the reported
+    commit, sends the task back to review and raises WorkMoved.
     """
     git, branch = context.world.git, task_branch(slug)
     tip = git.resolve(repository, head_ref(branch))
@@ -225,10 +230,8 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
 def _finish_if_merged(context: Context, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
     """Record the merge of a task whose pull request is merged. Returns False when its work is not merged yet.
 
-    `merged`: the forge says that it is.
-
-    Fetches the target, and fast-forwards the integration branch to it. Work that is in the fetched target counts as merged,
-    whatever the forge says.
+    `merged`: the forge says that the pull request is merged. Work that is in the fetched target counts as merged,
+    whatever the forge says. Fetches the target; for merged work, fast-forwards the integration branch to the target.
     """
     git = context.world.git
     target = target_branch(context, project, repository)

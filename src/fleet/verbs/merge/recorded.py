@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def missing_merges(context: Context, project: str) -> list[Merge]:
-    """Return the recorded merges that neither the integration nor the target branch contains, newest first."""
+    """Return the recorded merges that neither the integration nor the target branch contains, newest first.
+
+    Merges that a person has acknowledged as gone are left out. Raises GitRefused when git cannot tell.
+    """
     repository = context.project(project).path
     integration = context.settings(project).integration
     newest = context.store.read(lambda rows: q.newest_merge(rows, project=project, integration=integration))
@@ -58,7 +61,10 @@ def refuse_missing(context: Context, project: str) -> None:
 
 
 def describe_missing(context: Context, project: str) -> str | None:
-    """Return a sentence about the missing merges of a project; None when no merge is missing."""
+    """Return a sentence about the missing merges of a project; None when no merge is missing.
+
+    When git cannot look for them, the sentence says so.
+    """
     try:
         missing = missing_merges(context, project)
     except errors.GitRefused as error:
@@ -74,7 +80,7 @@ def _missing_error(missing: list[Merge]) -> errors.MergesMissing:
 
 
 def slugs_of(merges: list[Merge]) -> list[str]:
-    """Return the slugs of the merged tasks, each once, oldest merge first."""
+    """Return the slugs of the merged tasks, each once, oldest merge first. `merges` are given newest first."""
     return list(dict.fromkeys(row.slug for row in reversed(merges)))
 
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def rehearse(context: Context, project: str, slug: str) -> Tried:
-    """Merge and verify a task's branch without moving any branch. Returns whether that worked, and why not.
+    """Merge and verify a task's branch without moving any branch. Returns whether that worked, and what happened.
 
-    Waits while a merge of the project runs.
+    Waits while a merge of the project runs. A conflict, a failed verify and a missing branch are returned, not raised.
     """
     with merge_turn(context, project, [slug]):
         finish_dead_merges(context, project)

@@ -65,9 +65,9 @@ def resume(context: Context, given: str, *, project: str | None = None, force: b
 
 
 def find_dispatch_to_resume(context: Context, given: str, project: str | None) -> str:
-    """Return the dispatch that an id, a session's name, a slug or @last names. Raises NoSuchDispatch when there is none.
+    """Return the id of the dispatch that `given` names: an id, a session's name, a slug or @last.
 
-    `project` limits a slug to one project, None searches all.
+    `project` limits a slug to one project, None searches all. Raises NoSuchDispatch when there is none.
     """
     project, bare = names.project_and_slug(given, project)
     if names.is_session(given):
@@ -174,9 +174,10 @@ def _refuse_foreign(context: Context, row: Dispatch) -> None:
 
 
 def _refuse_unresumable(context: Context, row: Dispatch, slug: str, *, parked: bool) -> None:
-    """Raise NotResumable for an attempt that belongs to a job, has finished, or whose task was taken up since.
+    """Raise NotResumable for an attempt that belongs to a job or has nothing to resume, or whose task cannot continue.
 
-    `parked`: its task was parked because handoffs made no progress.
+    The task cannot continue when it was taken up, ended, paused or moved to another stage since. `parked`: the task was
+    parked because handoffs made no progress.
     """
     place = {"project": row.project, "slug": slug}
     task = context.store.read(lambda rows: q.task_job(rows, **place))
@@ -270,7 +271,7 @@ def _briefing_of_coordinator(row: Dispatch) -> str:
 
 
 def _refuse_unseated(context: Context, row: Dispatch) -> None:
-    """Raise NotResumable for an ended coordinator that no longer holds the seat, or that ended on purpose."""
+    """Raise NotResumable for an ended coordinator that no longer holds the seat or has nothing to resume."""
     holder = context.store.read(lambda rows: seats.seat(rows, row.project)).holder
     if holder != row.id:
         raise _not_resumable(row, f"{holder or 'nobody'} has the seat of {row.project} now")

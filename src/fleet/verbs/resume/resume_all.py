@@ -50,8 +50,8 @@ def resume_all(context: Context, project: str | None = None) -> ResumedMany:
 def resume_after_boot(context: Context) -> ResumedMany | None:
     """Resume the work that an earlier boot of this machine interrupted.
 
-    Returns None when this boot has already resumed everything. If the process is killed, the next call resumes the
-    rest: each piece of work that is resumed is recorded on its own.
+    Returns None when all of that work was resumed since this boot already. If the process is killed, the next call
+    continues with the work that is not resumed yet: each piece of resumed work is recorded on its own.
     """
     if _resumed_boot(context) == context.world.host.boot:
         return None
@@ -86,7 +86,7 @@ def _is_of_old_boot(context: Context, work: Resumable) -> bool:
 
 
 def _resume_each(context: Context, works: list[Resumable]) -> ResumedMany:
-    """Resume each piece of work. Work that cannot start now is returned as waiting, with the reason."""
+    """Resume each piece of work; a job in a background process. Work that cannot start now is returned as waiting."""
     many = ResumedMany(resumed=[], waiting=[], jobs=[])
     for work in works:
         if work.kind == "job":

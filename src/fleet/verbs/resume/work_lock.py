@@ -47,8 +47,8 @@ def cleanup_gate_of_task(context: Context, project: str, slug: str) -> Gate:
 def lock_work(context: Context, project: str, slug: str) -> Gate:
     """Take the work lock of a task for a dispatch, and return it.
 
-    While another process holds it, wait up to ten seconds, then raise GateHeld; but raise TaskHeld at once if the task
-    has an unfinished dispatch then.
+    While another process holds it, wait up to ten seconds, then raise GateHeld; but raise TaskHeld as soon as the task
+    is seen to have an unfinished dispatch.
     """
     gate = gate_of_task(context, project, slug)
     deadline = context.world.clock.ticks() + WAIT
@@ -72,12 +72,11 @@ def _refuse_attempted(context: Context, project: str, slug: str) -> None:
 
 
 def lock_work_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
-    """Take the work lock `gate` for a resume.
+    """Take the work lock `gate` for a resume. Returns the holder that was stopped; None when no process was stopped.
 
-    With `force`, stop the process that holds it, and return that holder; None when no process had to be stopped.
-
-    Without `force`, raises ResumeInProgress when another process holds the lock, but first waits for a process that
-    only removes files. `subject` is what the person wants to resume, for errors and the log.
+    With `force`, stops the process that holds the lock; raises ForceRefused when that process may not be stopped.
+    Without `force`, first waits for a process that only removes files. Raises ResumeInProgress when another process
+    still holds the lock. `subject` is what the person wants to resume, for errors and the log.
     """
     try:
         gate.take(wait=WAIT if not force and _is_cleanup(gate.holder()) else 0)

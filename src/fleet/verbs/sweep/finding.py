@@ -32,8 +32,8 @@ class SweepOutcome:
 def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
     """Call `act` if `kill` is true, and return the finding with the outcome; else return what would be done.
 
-    `action` says what `act` does, as an infinitive. `act` returns an Outcome, a list of what could not be released, or
-    False for a failure; anything else means success.
+    `action` says what `act` does, as an infinitive. `act` returns a `SweepOutcome`, a list of what could not be
+    released, or False for a failure; anything else means success. An error that `act` raises is a failure, too.
     """
     if not kill:
         return Swept(what=what, why=why, proof=proof, action=f"would {action}")
@@ -49,7 +49,7 @@ def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callab
 
 
 def _outcome_of(returned: object) -> SweepOutcome:
-    """Return the Outcome that stands for what an act of the sweep returned. See `act_on`."""
+    """Return what an act of the sweep returned as a `SweepOutcome`. See `act_on`."""
     if isinstance(returned, SweepOutcome):
         return returned
     if returned is False:

@@ -168,7 +168,7 @@ def _remove_leftover_links(context: Context) -> None:
 
 
 def sweep_rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Write the new content of prompt files that were handed to a successor by a process that died before it wrote them.
+    """Write the new content of prompt files that were handed over by a process that died before it wrote the content.
 
     Without `kill`, only report them.
     """

@@ -180,8 +180,8 @@ def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Pres
 def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> SweepOutcome:
     """Apply a sweep's remedy to a dispatch and wait until the dispatch has ended.
 
-    Returns an Outcome with the reason as `failure` when it does not end. When a finisher ended that had merged before
-    it died, record its merge.
+    Returns an outcome whose `failure` is the reason when the dispatch does not end. When it was a finisher that had
+    merged before it died, record its merge.
     """
     applied = apply(context, row, remedy, wait=True, listing=listing)
     if not applied.ended:
@@ -194,13 +194,13 @@ def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: List
 class _Snapshot:
     """What is known of all open claims, read once for all ended dispatches.
 
-    `claims` by dispatch; `owners`: the bundles with claims, each with the dispatch that owns it; `unmade`: the bundles with
-    a half-made resource; `listing`: the tmux panes.
+    `claims` are those of each dispatch, by its id. `listing` has the tmux panes.
     """
 
     claims: dict[str, list[Claim]]
+    # Project, slug and owning dispatch of each bundle that has claims.
     owners: frozenset[tuple[str, str, str]]
-    # Tasks whose bundle has a claim that failed to allocate.
+    # Project and slug of each task that has a claim that failed to allocate.
     unmade: frozenset[tuple[str | None, str | None]]
     listing: Listing
 
@@ -264,7 +264,10 @@ def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, 
 
 
 def _why_claims_kept(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
-    """Return why the sweep leaves an ended dispatch's claims alone; "" when it should try to release them."""
+    """Return why the sweep leaves an ended dispatch's claims alone; "" when it should try to release them.
+
+    A claim whose release failed before is tried again with `kill`; without it, its failures are the reason.
+    """
     stuck = [why for why in (_why_stuck(context, claim, listing) for claim in claims) if why]
     if len(stuck) == len(claims):
         return "; ".join(stuck)

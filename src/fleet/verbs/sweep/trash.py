@@ -169,12 +169,11 @@ def _describe_row(context: Context, row: AnyTrash) -> str:
 
 
 def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept]:
-    """Repair what disagrees with the record of each trash folder of this home, and yield one finding a record.
+    """Make each recorded trash folder of this home agree with its record, and yield one finding for each record.
 
     Files whose worktree is still claimed are moved back; a folder that is gone or empty, and a move that was not
-    recorded, are recorded; expired folders are deleted. A folder without a record is not looked at; tasks whose bundle
-    another process works on are skipped. Without `kill`, only report; `is_due`, which decides on expired folders, is
-    then false.
+    recorded, are recorded; expired folders are deleted if `is_due`. A folder without a record is not looked at; tasks
+    whose bundle another process works on are skipped. Without `kill`, only report; `is_due` is then false.
     """
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=own_home_id(context))):
         gate = cleanup_gate_of_task(context, row.project, row.slug)

@@ -43,7 +43,7 @@ def _why_released(context: Context, claim: Claim, *, every: bool) -> tuple[str, 
 
 
 def release_tree(context: Context, project: str) -> SweepOutcome:
-    """Release the warm merge tree of a project. While a merge is using it, return an Outcome with that as `failure`."""
+    """Release the warm merge tree of a project. While a merge uses it, return an outcome with that as `failure`."""
     try:
         with context.world.project_gate(project, "merge"):
             return SweepOutcome(left=release_warm_tree(context, project))

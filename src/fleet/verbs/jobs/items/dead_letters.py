@@ -54,8 +54,8 @@ def _named_items(context: Context, ident: str, given: tuple[str, ...], *, everyt
 def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsRevived:
     """Set items of the dead-letter queue back to waiting.
 
-    The job's runner starts them; without a runner, a person has to resume the job. Raises Refused for a cancelled job, and
-    while the job runs its reduce steps.
+    The job's runner starts them. A job that does not run is set back to its map phase, paused: a person has to resume
+    it. Raises Refused for a cancelled job, and while the job runs its reduce steps.
     """
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)

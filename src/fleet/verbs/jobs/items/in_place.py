@@ -1,7 +1,7 @@
 """Run items without worktrees: side by side in one checkout that fleet owns, as child processes of the runner.
 
-The next runner first kills the processes of a dead runner (own_processes.py), because it could not learn their exit
-status.
+When a runner dies, the next runner first kills the steps that still run (own_processes.py): only the process that
+started them could learn their exit status.
 """
 
 from __future__ import annotations

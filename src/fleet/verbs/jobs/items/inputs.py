@@ -32,7 +32,10 @@ _MOST = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class CommandRunner:
-    """Runs the input's command as a process of the runner. `check_wanted` raises when the job is interrupted or cancelled."""
+    """What is needed to run the input's command: `own` starts its process.
+
+    `check_wanted` raises when the job is interrupted or cancelled.
+    """
 
     own: OwnProcesses
     check_wanted: Callable[[], None]

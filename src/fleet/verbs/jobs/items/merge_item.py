@@ -46,15 +46,15 @@ def ensure_branch(context: Context, job: Job) -> None:
 
 
 def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str | None:
-    """Merge the branch of an item into the job's branch, after settling an earlier merge of it whose runner has died.
+    """Merge the branch of an item into the job's branch. First settle an earlier merge of the item whose runner died.
 
-    Returns the new tip of the job's branch; its present tip when it contains the item's work already; None when the
-    item has no work. Raises NotMergeable on a conflict, when the item's branch moved after its steps, and when the
-    item's commits are on another branch. Raises Refused when the job's branch moved during the merge or an earlier
-    merge of the item still runs, and GitRefused when the job's branch is missing or in use.
+    Returns the new tip of the job's branch; the present tip when the job's branch contains the item's work already;
+    None when the item has no work. Raises NotMergeable on a conflict, when the item's branch moved after its steps, and
+    when the item's commits are on another branch. Raises Refused when the job's branch moved during the merge or an
+    earlier merge of the item still runs, and GitRefused when the job's branch is missing or in use.
 
-    With `shared`, all items share the worktree of the setup, and `item` is the name "setup": what their steps committed
-    there is merged, and that branch may move.
+    With `shared`, all items share the worktree of setup, and `item` is "setup": merges what the items' steps committed
+    there, also when the branch moved after setup.
     """
     slug, name = items.slug(job.id, item), job_branch(job.id)
     repository, git = context.project(job.project).path, context.world.git

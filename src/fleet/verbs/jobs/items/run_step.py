@@ -382,7 +382,7 @@ def tail(path: str, most: int = TAIL) -> str:
 
 
 def write_steps(context: Context, job: Job, known: JobSteps) -> None:
-    """Write a job's steps to a file, from which the sessions of its items read them; leave a file that has them already."""
+    """Write a job's steps to the file that the sessions of its items read, unless the file has these steps already."""
     if _held_steps(context, job) != known:
         context.world.files.publish(paths.job(job.id, "steps.json"), job_steps.written(known, job.source))
 

@@ -35,7 +35,8 @@ _CHUNK = 65_536
 def perform(context: Context, dispatch: str, project: str, slug: str, show: Show) -> bool:
     """Run all steps of the item that a dispatch is for, and record the verdict. Returns whether the item passed.
 
-    `show` is called with the output of the steps, as text.
+    `show` is called with the output of the steps, as text. Raises Superseded, before any step, when another dispatch
+    has the attempt or the attempt has a verdict already.
     """
     known = context.store.read(lambda rows: q.item_of_task(rows, project=project, slug=slug))
     if known is None:

@@ -58,8 +58,9 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
     """Merge the orders one on top of another into the base of the first, and verify the last commit once.
 
     Returns the merges that were made; of several orders, those that conflict with the ones before them are left out.
-    Raises NotMergeable when the first conflicts; NotVerified when setup or verify failed on the merged files. A single
-    order that fails in a tree that was used before is tried once more in a new one.
+    Raises NotMergeable when the first conflicts, NotVerified when verify failed on the merged files or the merged work
+    broke setup, and SetupFailed when setup failed for another reason. A single order whose setup or verify fails in a
+    tree that was used before is tried once more in a new tree.
     """
     command = verify_command(context, orders[0]) if verify else None
     wanted = wanted_preparation(context, orders[0]) if command else None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def wanted_preparation(context: Context, order: Order) -> Preparation | None:
     """Return what a tree needs before work is verified in it; None when a bare tree is enough.
 
-    Raises NotMergeable when no person has trusted the setup command.
+    The caller adds the tree's path. Raises NotMergeable when no person has trusted the setup command.
     """
     setup = trusted_command(context, order, "setup")
     copies = files_to_include(context.world, order.repository)
@@ -54,9 +54,9 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
 
 
 def prepare_bare(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
-    """Prepare a merge tree that was never used. Raises NotVerified when the merged work broke the setup command.
+    """Prepare a merge tree that was never used: copy the user's files, and run the setup command.
 
-    Raises SetupFailed when setup failed for another reason.
+    Raises NotVerified when the merged work broke the setup command, SetupFailed when setup failed for another reason.
     """
     tracked = context.world.proofs.files_at(order.repository, commit)
     wanted = _without_tracked(wanted, tracked)

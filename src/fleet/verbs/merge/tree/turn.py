@@ -20,7 +20,10 @@ _LOOK_AGAIN = 0.1
 
 @contextmanager
 def merge_turn(context: Context, project: str, slugs: list[str]) -> Iterator[None]:
-    """Hold the project's merge gate for these tasks; wait while another merge holds it. Raises GateHeld after twelve hours."""
+    """Hold the project's merge gate; wait while another merge holds it. Raises GateHeld after twelve hours.
+
+    The gate's file names `slugs`, the tasks to merge, for people whose merge has to wait.
+    """
     gate = context.world.project_gate(project, _GATE, ", ".join(slugs))
     try:
         gate.take()
