@@ -275,7 +275,7 @@ class Writer:
         try:
             store = self._opened()
             store.open_shared(_NOBODY)
-        except BaseException as error:  # noqa: BLE001 - the store cannot be written: all of them are told
+        except BaseException as error:  # noqa: BLE001 - the store cannot be written: who asked is told
             first.error = error
             self._forget_store()
             return [first]
