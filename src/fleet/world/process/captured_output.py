@@ -129,7 +129,7 @@ class _Pipes:
             self.waiting.register(child.stdin.fileno(), select.POLLOUT)
 
     def move(self, seconds: float) -> list[tuple[int, bytes]]:
-        """Wait at most `seconds` until a pipe is ready, then write and read once; return (descriptor, bytes) of each read."""
+        """Wait at most `seconds` until a pipe is ready; write and read once; return (descriptor, bytes) pairs."""
         ready = [descriptor for descriptor, _ in self.waiting.poll(seconds * 1_000)]
         if self._stdin is not None and self._stdin.fileno() in ready:
             self._write(self._stdin)
