@@ -113,8 +113,9 @@ class GitLab(_Asked):
     def _is_ours(self, merge: dict[str, object], commit: str) -> bool:
         """Return whether a merge request comes from the repository that fleet pushes to.
 
-        A fork may have a branch of the same name. When fleet pushes to a fork itself, only the pushed commit tells its
-        merge request from others. `merge` is the merge request as glab prints it.
+        A fork may have a branch of the same name. When the repository that fleet pushes to is itself a fork, only the
+        pushed commit distinguishes its merge request from those of other forks. `merge` is the merge request as glab
+        prints it.
         """
         into = _text_in(merge.get("references"), "full").partition("!")[0]
         is_within = "source_project_id" in merge and merge.get("source_project_id") == merge.get("target_project_id")

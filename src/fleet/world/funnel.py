@@ -1,7 +1,7 @@
 """The funnel: every effect on the outside has a name and passes through here.
 
 So no effect can happen while a transaction is open, and a test harness can count the effects and kill the process
-before or after the n-th.
+before, during or after the n-th.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Funnel:
-    """The only way to perform an effect on the outside in a process."""
+    """The one object through which this process performs its effects, and which refuses them in a transaction."""
 
     __slots__ = ("_open", "watcher")
 
@@ -77,7 +77,7 @@ class Funnel:
         self._open.pop(get_ident(), None)
 
     def _watched(self, effect: str, act: Callable[[], T]) -> T:
-        """Perform an effect and return its result; tell the watcher, if there is one, before and after it."""
+        """Perform an effect and return its result; tell the watcher, if there is one, before and after the effect."""
         if self.watcher is None:
             return act()
         self.watcher.before(effect)

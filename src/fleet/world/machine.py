@@ -86,7 +86,10 @@ class Machine:
         self._funnel.through("make folder", lambda: os.makedirs(path, mode=0o700, exist_ok=True))
 
     def replace_file(self, path: str, text: str) -> None:
-        """Write a person's own file atomically; it keeps its mode, a new file is private."""
+        """Write a person's own file atomically, and create missing folders above it.
+
+        An existing file keeps its mode; a new file is private.
+        """
         self._funnel.through(f"write {os.path.basename(path)}", lambda: _replace_user_file(path, text))
 
 

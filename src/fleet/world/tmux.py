@@ -95,6 +95,7 @@ class Pane:
     number: int
     pid: int
     dead: bool
+    # The dead process's exit status, 128 + N when signal N killed it; None while it lives, or when tmux does not say.
     status: int | None
     dispatch: str
     home: str
@@ -158,12 +159,12 @@ class Tmux:
         self._cgroups = cgroups
         self._clock = clock
         self._fleet = fleet
-        # Whether a listing without answer counts until the end of `asking_once`, and that listing.
+        # Whether `asking_once` is running, and the listing without an answer that `listing` then returns again.
         self._asks_once = False
         self._silent: Listing | None = None
 
     def listing(self) -> Listing:
-        """Return all panes of the server, from one call."""
+        """Return all panes of the server, from one call; when no server answers, a listing without server and panes."""
         if self._silent is not None:
             return self._silent
         done = self._ask(
@@ -187,8 +188,8 @@ class Tmux:
     def asking_once(self, act: Callable[[], T]) -> T:
         """Call `act` and return its result.
 
-        Once tmux has not answered, `listing` reports that without asking it again until `act` is done. What is shown to
-        people needs several listings, and each would wait for an answer.
+        After the first listing that tmux does not answer, `listing` returns that result again, without asking tmux,
+        until `act` is done. A view for people takes several listings, and each would wait until the time limit.
         """
         before, self._asks_once = self._asks_once, True
         try:
@@ -210,7 +211,7 @@ class Tmux:
     def recalled(self, server: Identity) -> Identity:
         """Tell a living server whose socket was deleted to create the socket again; return the server.
 
-        Raise TmuxRefused when the server does not answer there in time. A second server is never started beside it.
+        Raise TmuxRefused when the server does not answer on its socket in time. Never starts a second server.
         """
         self._processes.signal(server, signal.SIGUSR1)
         for _ in range(_LOOKS):
@@ -234,8 +235,8 @@ class Tmux:
     ) -> Identity | None:
         """Create a tmux session that runs a dispatch's command in one pane, and return the identity of the tmux server.
 
-        `about` is the window's name, `words` the command, `lock` the file descriptor of the tmux lock. The pane is
-        stamped with the dispatch and the home, and stays, with its exit status, after the command has ended. Never
+        `about` is the window's name, `words` the command, `lock` the descriptor of the claim's effect lock. The pane
+        is stamped with the dispatch and the home, and stays, with its exit status, after the command has ended. Never
         starts a server. Returns None when the server's process cannot be identified; raises TmuxRefused when the
         session cannot be created.
         """
@@ -250,10 +251,10 @@ class Tmux:
         return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
 
     def kill(self, pane: Pane) -> bool:
-        """Kill an agent's pane, if the pane with its id still has its stamps: another server gives the same ids again.
+        """Kill an agent's pane and return whether it was killed. False when the pane with this id has other stamps now.
 
-        Return whether it was killed. A session ends with its last pane. A session that an older fleet stamped as a
-        whole is ended only while it has one pane.
+        A new tmux server gives the same pane ids again, so the id alone is no proof. A session ends with its last pane.
+        In a session that an older fleet stamped as a whole, the pane is killed only while it is the only one.
         """
         target = f"%{pane.number}"
         own = (
@@ -267,7 +268,7 @@ class Tmux:
     def capture(self, pane: Pane, *, history: bool, colours: bool = False) -> str | None:
         """Return the text of a pane, with its history or colours on request; None when tmux cannot show the pane.
 
-        With colours each line is as on the screen; without, a line that was wrapped is joined.
+        With colours each line is as on the screen; without colours the parts of a wrapped line are joined.
         """
         back = ["-S", "-"] if history else []
         how = "-e" if colours else "-J"

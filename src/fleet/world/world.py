@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 # Marks a fleet command that fleet itself has started: no person's shell is behind it.
 UNATTENDED = "FLEET_UNATTENDED"
-# The variables that identify an agent.
+# The variables by which a process is known as an agent, or as a command of a job.
 _SPEAKING = frozenset(
     (
         FLEET_DISPATCH_ID,
@@ -192,7 +192,10 @@ class World:
         return self.work_gate("daemon", "daemon")
 
     def starting(self, dispatch: str) -> AbstractContextManager[None]:
-        """Return a context in which this thread starts a dispatch. Only the daemon records there what it starts."""
+        """Return a context manager for the code in which this thread starts a dispatch.
+
+        In the daemon it records the dispatch until the `with` block ends; in other processes it does nothing.
+        """
         from contextlib import nullcontext
 
         return nullcontext() if self.daemon is None else self.daemon.starting(dispatch)
@@ -220,7 +223,7 @@ class World:
         return process.pid
 
     def _is_daemon_named(self) -> bool:
-        """Return whether the daemon's gate's file names a process other than this one. Imports nothing."""
+        """Return whether the file of the daemon's gate names a process other than this one. Imports nothing."""
         path = f"{self.home}/{paths.lock('daemon')}"
         return self.daemon is None and os.path.exists(path) and os.path.getsize(path) > 0
 
@@ -285,7 +288,10 @@ def _new_record(home: str) -> HomeRecord:
 
 
 def fleet_program() -> str:
-    """Return the absolute path of the command `fleet`, which may not be on tmux's PATH."""
+    """Return the absolute path of the command `fleet`, which may not be on tmux's PATH.
+
+    If the command is found nowhere, return the path that it would have beside Python.
+    """
     beside = os.path.join(os.path.dirname(sys.executable), "fleet")
     if os.access(beside, os.X_OK):
         return beside

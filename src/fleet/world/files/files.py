@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 
-# Folders whose files fleet does not write itself: worktrees, and the trash.
+# Folders in which fleet has no temporary files: worktrees, and the trash.
 _NOT_OURS = frozenset({paths.WORKTREES, paths.MERGES, paths.TRASH})
 
 
@@ -65,7 +65,7 @@ class Files:
         self._funnel.through(f"link {name}", lambda: _replace_symlink(f"{self.root}/{name}", to, new, self.root))
 
     def refuse_blocked(self, folder: str) -> None:
-        """Raise NotAFolder when a file is in the place of a folder of the home, before anyone tries to write there."""
+        """Raise NotAFolder when a file is in the place of a folder of the home; called before somebody writes there."""
         if blocked := folders.blocking_file(f"{self.root}/{folder}"):
             raise errors.NotAFolder(path=blocked)
 
@@ -126,7 +126,7 @@ def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
 
 
 def _publish_file(path: str, content: bytes, root: str) -> None:
-    """Write a file atomically, with its folders; raise NotAFolder or WriteFailed when that fails."""
+    """Write a file atomically, and create missing folders above it; raise NotAFolder or WriteFailed when that fails."""
     try:
         folders.make_private_folder(os.path.dirname(path), below=root)
         _replace_file(path, content)
@@ -137,7 +137,7 @@ def _publish_file(path: str, content: bytes, root: str) -> None:
 
 
 def _append_to_file(path: str, content: bytes, root: str) -> None:
-    """Append to a file, with its folders created; raise WriteFailed when that fails."""
+    """Append to a file, and create it and its folders if missing; raise WriteFailed when that fails."""
     try:
         folders.make_private_folder(os.path.dirname(path), below=root)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

@@ -1,8 +1,9 @@
 """Gates: named exclusive locks whose files say who holds them.
 
 A gate is a kernel lock on a file that is never unlinked. The kernel frees it when its holder dies; child processes do
-not hold it; it also excludes other threads of the same process. The text in the file is for people: it is emptied
-before release and decides nothing.
+not hold it; it also excludes other threads of the same process. The text in the file does not decide whether the gate
+is held: it tells people by whom, and is emptied before release. For the gate of a piece of work it also names the exact
+process, which the caller may compare with the living processes.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Holder:
 
     @property
     def who(self) -> Identity:
-        """Return the identity of the holder's process."""
+        """Return the identity of the holder's process; complete only for the gate of a piece of work."""
         return Identity(host=self.host_id, boot=self.boot, pid=self.pid, start=self.start)
 
 
@@ -149,7 +150,7 @@ class Gate:
         return errors.WriteFailed(path=self.path, why=str(error.strerror or error).lower())
 
     def forget(self) -> None:
-        """Close the gate's file in a forked child, so that the child does not hold the lock too. The parent still holds it."""
+        """Close the gate's file in a forked child, so that only the parent goes on holding the gate."""
         with contextlib.suppress(OSError):
             self._lock.give()
 

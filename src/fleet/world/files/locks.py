@@ -153,8 +153,8 @@ class FileLock:
 class WriterLock(FileLock):
     """The lock of the store's writers. The file stays open between locks, and names the process that locked it last.
 
-    It never creates the home. It does not write again what the file already says, because a write would change the file's
-    times, which the next sync would then have to write too.
+    It never creates the home. It writes only what the file does not say already: a write changes the file's times, and
+    the next sync would have to write these to the disk too.
     """
 
     __slots__ = ("_inode", "_times", "_written", "is_noted")
@@ -171,7 +171,7 @@ class WriterLock(FileLock):
     def take(self, seconds: float | None = A_MOMENT) -> int:
         """Lock the file, write this process's pid into it, and return its descriptor.
 
-        Waits and raises as `take` of the base class does.
+        Wait and raise as `FileLock.take` does.
         """
         super().take(seconds)
         self.is_noted = self._is_as_written()

@@ -39,7 +39,8 @@ class Listener:
     def open(self) -> socket.socket:
         """Start to listen and return the socket.
 
-        A socket file that a dead daemon left is replaced. Raise PathTaken for any other file.
+        A socket of this user at the path is replaced: the caller holds the daemon's gate, so the daemon that made it is
+        dead. Raise PathTaken when anything else is there.
         """
         _refuse_foreign(self.path)
         self.socket = self._funnel.through(f"listen {os.path.basename(self.path)}", lambda: _listening(self.path))

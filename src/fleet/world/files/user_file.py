@@ -1,4 +1,4 @@
-"""Files outside the home: write one that a person names, atomically, and read one below a folder to show it."""
+"""Files outside the home: atomically write a file that a person names, and read a file below a folder to show it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_BYTES = 1_000_000
 def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None = None) -> None:
     """Replace a file by these lines, atomically: the old file stays if the new one cannot be written completely.
 
-    `mode` are the permissions of the new file; None keeps those of the old one.
+    `mode` are the permissions of the new file; None keeps those of the old file. Raise WriteFailed when writing fails.
     """
 
     def act() -> None:
@@ -39,10 +39,10 @@ def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None =
 
 @contextmanager
 def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
-    """Yield a temporary file, which replaces the file at the path when the `with` block ends; after an error the old file stays.
+    """Yield a temporary file that replaces the file at the path when the `with` block ends.
 
-    A pipe or a device is written directly. Raise WriteFailed when writing fails. `mode` are the new file's permissions,
-    None for those of the old one.
+    After an error the old file stays. A pipe or a device is written directly. Raise WriteFailed when writing fails.
+    `mode` are the new file's permissions; None keeps those of the old file, or takes the usual ones if there is none.
     """
     target = os.path.realpath(path)
     try:

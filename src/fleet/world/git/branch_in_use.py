@@ -24,6 +24,7 @@ _OPERATIONS = {
     "sequencer": "a cherry-pick or revert",
     "BISECT_START": "a bisect",
 }
+# Those of these files that name branches.
 _NAMED_IN = ("rebase-merge/head-name", "rebase-apply/head-name", "rebase-merge/update-refs", "BISECT_START")
 
 
@@ -37,7 +38,7 @@ class BranchHolder:
 
     path: str
     operation: str = ""
-    # core.bare says that there is no checkout here, but there is one.
+    # core.bare is true, although the repository has a checkout.
     called_bare: bool = False
 
     def __str__(self) -> str:
@@ -50,7 +51,7 @@ class BranchHolder:
 
 
 def local_branches(git: Git, repository: str) -> list[str]:
-    """Return the names of all branches of a repository."""
+    """Return the names of all branches of a repository; [] when git fails."""
     done = git.run("for-each-ref", repository, "for-each-ref", "--format=%(refname)", HEADS)
     return [branch_in(ref) for ref in done.out.splitlines()]
 

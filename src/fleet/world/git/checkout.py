@@ -72,7 +72,8 @@ def _top_of_main_checkout(programs: Programs, path: str, own: str, common: str) 
 
     `own` is the git directory of the checkout at the path, `common` that of its repository.
     """
-    # In a linked worktree, ask the repository: that of a submodule knows its checkout; any other one lies inside its checkout.
+    # In a linked worktree, ask in the git directory of the repository. A submodule's git directory names its checkout
+    # in its configuration; any other git directory lies inside its checkout.
     place = path if os.path.realpath(own) == os.path.realpath(common) else common
     found = _ask_git(programs, place, "--show-toplevel")
     return found[0] if found else os.path.dirname(common)

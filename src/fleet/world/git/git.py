@@ -1,4 +1,4 @@
-"""Run git without ever working in the user's own checkout: no index, stash, hook or branch of theirs is touched."""
+"""Run git on repositories and in fleet's worktrees. Only `fast_forward` changes the user's own checkout."""
 
 from __future__ import annotations
 
@@ -83,7 +83,10 @@ class Git:
         return done.out.strip() if done.ok else None
 
     def titles(self, repository: str, since: str, until: str, *, merges: bool = False) -> list[str]:
-        """Return "HASH SUBJECT" of each commit in `until` and not in `since`, newest first; with `merges`, merge commits too."""
+        """Return "HASH SUBJECT" of each commit in `until` and not in `since`, newest first; [] when git fails.
+
+        With `merges`, merge commits are among them.
+        """
         which = [] if merges else ["--no-merges"]
         done = self.run("log", repository, "log", "--no-color", *which, "--format=%h %s", f"{since}..{until}")
         return [line for line in done.out.split("\n") if line]
@@ -91,7 +94,7 @@ class Git:
     def changed_files(self, repository: str, since: str, until: str) -> list[str]:
         """Return "LETTER PATH" of each file that `until` changed since the merge base with `since`.
 
-        LETTER is A for an added file, M for a modified one, D for a deleted one.
+        LETTER is A for an added file, M for a modified file, D for a deleted file. [] when git fails.
         """
         done = self.run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
         return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
@@ -135,7 +138,7 @@ class Git:
         return refs.followed(git_dir(repository))
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
-        """Create a ref at the commit `new`; return whether it was created. False when the ref exists."""
+        """Create a ref at the commit `new`; return whether it was created. False when the ref exists or git fails."""
         return self.run("update-ref", repository, "update-ref", ref, new, "").ok
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
@@ -258,7 +261,7 @@ class Git:
     def place_of(self, path: str) -> tuple[str, str] | None:
         """Return the top of the worktree at a path, and its repository's git directory; None when git fails."""
         known = self._place(path)
-        if known is not None:  # git would be told both, and say them again
+        if known is not None:  # `_begin` would tell git both, and git would only repeat them
             return os.path.realpath(known.tree), os.path.realpath(known.common)
         done = self.exactly("rev-parse", path, "--path-format=absolute", "--show-toplevel", "--git-common-dir")
         top, _, common = done.out.rstrip("\n").partition("\n")
@@ -314,7 +317,7 @@ class Git:
             raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def forget(self, repository: str, path: str) -> None:
-        """Remove git's entry of one worktree, whose directory is gone. The entries of all other worktrees stay."""
+        """Remove git's entry of a worktree whose directory is gone. The entries of all other worktrees stay."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         self.run("worktree forget", repository, "worktree", "remove", path)
 
@@ -439,7 +442,7 @@ class Git:
         return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_git_env(path) | named)
 
     def is_remade(self, path: str) -> bool:
-        """Return whether somebody replaced the `.git` file that git wrote in a worktree of fleet's."""
+        """Return whether somebody replaced the `.git` file of a worktree of fleet's; False at any other path."""
         tree = pointers.tree_of(self._home, path)
         return bool(tree) and pointers.read(tree, self._knows) is None
 
@@ -447,7 +450,8 @@ class Git:
         """Return the first words of a git command in a worktree; None when its `.git` file was tampered with.
 
         git is told where the repository is, so that it does not read the `.git` file again, which may change meanwhile.
-        `variables` are NAME=VALUE for git's environment.
+        At a path in no worktree of fleet's, git looks for the repository itself. `variables` are NAME=VALUE for git's
+        environment.
         """
         tree = pointers.tree_of(self._home, path)
         if not tree:

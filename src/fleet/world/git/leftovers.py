@@ -59,7 +59,8 @@ def worktree_paths(git_dir: str) -> list[str]:
 def discard_entries(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
     """Remove git's entries that `entries_left` returns, and the worktree's folder.
 
-    Only for a worktree in which nobody has worked. The folder stays when it belongs to another entry of git.
+    Only for a worktree in which nobody has worked. The folder stays when its `.git` file names another entry, or when
+    it has files and none of the removed entries points to it.
     """
     entries = entries_left(git_dir, path, ours, sees_everyone)
     pointed = entry_of(path)

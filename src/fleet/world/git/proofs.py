@@ -63,7 +63,7 @@ class GitProofs:
         return done.out.strip() if done.ok else ""
 
     def branch_birth(self, repository: str, branch: str) -> Birth:
-        """Return how a branch was created, from its reflog; all fields '' when the reflog does not reach back so far.
+        """Return how a branch was created, from its reflog; all fields '' when its creation is not in the reflog.
 
         git deletes the reflog with the branch.
         """
@@ -75,7 +75,7 @@ class GitProofs:
         return Birth(maker, at.rpartition("{")[2].rstrip("}"), commit)
 
     def unmark_branch(self, repository: str, branch: str) -> None:
-        """Remove the git configuration of a branch that was deleted by `update-ref`."""
+        """Remove the git configuration of a branch. `update-ref`, by which fleet deletes branches, leaves it behind."""
         self._git.run("config --remove-section", repository, "config", "--remove-section", f"branch.{branch}")
 
     # what a commit contains -------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class GitProofs:
     def missing_from(self, repository: str, commits: Iterable[str], refs: Iterable[str]) -> set[str]:
         """Return those of the commits that none of the refs contains.
 
-        A commit that the repository no longer has counts as missing.
+        A commit that the repository no longer has counts as missing. Raise GitRefused when git cannot tell.
         """
         wanted = list(dict.fromkeys(commits))
         asked = "".join(f"{each}\n" for each in [*wanted, *(f"^{ref}" for ref in refs)])
@@ -109,14 +109,17 @@ class GitProofs:
 
     # what a worktree of fleet's shows ---------------------------------------------------------------------------------
     def hidden_files(self, path: str) -> set[str]:
-        """Return the tracked files whose changes git ignores because of flags in the index."""
+        """Return the tracked files whose changes git ignores because of flags in the index.
+
+        Raise GitRefused when git fails.
+        """
         done = self._git.run_in("ls-files", path, "ls-files", "-v", "-z")
         _refuse_failed(done, f"list the files of {path}")
         entries = (entry for entry in done.out.split("\0") if entry)
         return {entry[2:] for entry in entries if entry[0].islower() or entry[0] == _SKIPPED}
 
     def changed_files(self, path: str) -> list[str]:
-        """Return the tracked files of a worktree that differ from HEAD."""
+        """Return the tracked files of a worktree that differ from HEAD; raise GitRefused when git fails."""
         words = ["status", "--porcelain", "--untracked-files=no", "--no-renames", "-z", NOT_INTO]
         done = self._git.run_in("status", path, *words)
         _refuse_failed(done, f"say what changed in {path}")
@@ -142,7 +145,7 @@ class GitProofs:
         return self._git.write_refs(repository, words).ok
 
     def keep(self, repository: str, branch: str, tip: str) -> None:
-        """Protect a commit of the integration branch from git's gc by a ref."""
+        """Protect the commit `tip` of the integration branch from git's gc by a ref."""
         self._git.write_refs(repository, f"update {merged_ref(branch)} {tip}\n")
 
     def join(self, repository: str, onto: str, other: str, message: str) -> Joined:

@@ -7,7 +7,7 @@ import os
 from fleet.model.branches import FOLLOWED_REF, HEADS, branch_in, head_ref
 from fleet.world.git.pointers import open_regular
 
-# What git leaves in a worktree's own directory while a rebase waits there.
+# The folders that git keeps in its entry of a worktree while a rebase is in progress there.
 _REBASES = ("rebase-merge", "rebase-apply")
 _LENGTHS = frozenset((40, 64))
 _HEX = frozenset("0123456789abcdef")
@@ -84,7 +84,7 @@ def rebased_branch(worktree: str) -> str:
 def head_commit(worktree: str) -> str | None:
     """Return the commit of a linked worktree's HEAD.
 
-    None when there is no worktree, or when its ref is stored in a form that only git can read.
+    None when there is no worktree, no commit yet, or when the ref is stored in a form that only git can read.
     """
     try:
         own = _worktree_entry(worktree)
@@ -96,7 +96,7 @@ def head_commit(worktree: str) -> str | None:
 def commit_of_entry(own: str) -> str | None:
     """Return the commit of a linked worktree's HEAD. `own` is the folder of git's entry of the worktree.
 
-    None when its ref is stored in a form that only git can read.
+    None when there is no commit yet, or when the ref is stored in a form that only git can read.
     """
     try:
         head = (_text_of_file(f"{own}/HEAD") or "").strip()

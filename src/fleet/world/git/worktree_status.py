@@ -25,7 +25,10 @@ _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching
 
 @record(frozen=True, slots=True, kw_only=True)
 class Worktree:
-    """A worktree as git lists it: `branch` is None when it is on no branch, `locked` the reason of its lock or None."""
+    """A worktree as git lists it. `branch` is None when it is on no branch.
+
+    `locked` is the reason of its lock, "" for a lock without a reason, None for no lock.
+    """
 
     path: str
     branch: str | None
@@ -82,7 +85,7 @@ class TreeStatus:
     ignored: tuple[str, ...]
 
     def is_dirty(self, *, but_missing: bool = False) -> bool:
-        """Return whether there is uncommitted work; with `but_missing`, deleted files are none."""
+        """Return whether there is uncommitted work; with `but_missing`, deleted files do not count."""
         return bool(self.hidden) or any(not (but_missing and code == " D") for code, _name in self.changed)
 
     def lines(self) -> list[str]:
@@ -98,7 +101,7 @@ def printable_name(name: str) -> str:
 
 
 def read(ask: Ask, path: str, funnel: Funnel) -> TreeStatus | None:
-    """Return the uncommitted work of a worktree; None when git fails."""
+    """Return the uncommitted work and the ignored files of a worktree; None when git fails."""
     done, hidden = ask("status", path, *_EVERYTHING), hidden_edits(ask, path, funnel)
     if not done.ok or hidden is None:
         return None

@@ -40,7 +40,10 @@ def read_strictly(home: str, project: str, added_at: int) -> Allowed:
 
 
 def rules_in_variable(text: str) -> Allowed:
-    """Return the rules in the text of an agent's environment variable for them; no rules when it cannot be parsed."""
+    """Return the allowed commands in `text`, the value of an agent's environment variable.
+
+    None are allowed when the text cannot be parsed.
+    """
     try:
         kept: object = jsontext.loads(text.strip())
     except (ValueError, StopIteration):  # StopIteration: a text that ends too early

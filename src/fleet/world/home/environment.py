@@ -1,7 +1,7 @@
-"""Environment variables in files: what `fleet up` kept of a person's shell, what waits for a launch, and the person's
-file.
+"""Environment variables in files that only their owner can read.
 
-Only their owner can read these files.
+They are those that `fleet up` kept of a person's shell, those for an agent that is to be launched, and those in the
+file of the setting `environment.file`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _private_text(path: str) -> str:
 
 
 def _unquoted(value: str) -> str:
-    """Return a value without the quotes around it."""
+    """Return a value without blanks and one pair of quotes around it."""
     value = value.strip()
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     return value[1:-1] if is_quoted else value

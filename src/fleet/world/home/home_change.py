@@ -33,7 +33,10 @@ def id_of_path(home: str) -> str:
 
 
 def is_in_use(home: str) -> bool:
-    """Return whether an older fleet has used a home that has no record: then sessions and worktrees carry the id of its path."""
+    """Return whether an older fleet has used a home that has no record.
+
+    Sessions and worktrees of such a home carry the id that was derived from the home's path.
+    """
     return any(os.path.lexists(f"{home}/{name}") for name in _TRACES)
 
 
@@ -47,10 +50,10 @@ def unsaved(home: str) -> HomeRecord:
 
 
 def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeRecord:
-    """Write a home's record if it has none, and the kind of its database, and return the record.
+    """Return a home's record; create it if there is none, and change the database in it if that is another kind.
 
-    When two processes write at once, one wins, and both use its record. With `is_old`, a new record gets the id that
-    older versions of fleet derived from the path.
+    When two processes create the record at once, both use the one that was written first. With `is_old`, a new record
+    gets the id that older versions of fleet derived from the path.
     """
     found = home_record.read(home)
     if found is None:
@@ -104,7 +107,10 @@ def _link_new(home: str, name: str, record: HomeRecord) -> None:
 
 
 def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
-    """Change these fields of a home's record while holding its gate, and return the new record."""
+    """Change these fields of a home's record, write it and its copy, and return the new record.
+
+    Raise GateHeld when another process holds the record's gate for 10 seconds.
+    """
     with contextlib.ExitStack() as stack:
         gate = Gate(f"{home}/{paths.lock('home')}", home=home, clock=Clock(), host=Host())
         gate.take(wait=_WAIT)

@@ -13,7 +13,10 @@ _NAMES = ("id", "host", "machine", "path", "database")
 
 
 class HomeRecord:
-    """The record of a home: its id, host id, last machine, real path, and kind of database."""
+    """The record of a home: its id, host id, last machine, real path, and kind of database.
+
+    `is_copy`: it was read from the copy, because the file was missing or damaged.
+    """
 
     __slots__ = ("database", "host", "id", "is_copy", "machine", "path")
 

@@ -18,7 +18,10 @@ _PROJECTS = f"/{paths.PROJECTS}/"
 
 
 def home_path() -> str:
-    """Return $FLEET_HOME or ~/.fleet as an absolute path with symlinks resolved, so that one home has one path."""
+    """Return $FLEET_HOME or ~/.fleet as an absolute path with symlinks resolved, so that one home has one path.
+
+    Raise HomeUnusable when $FLEET_HOME is relative and the current directory was removed.
+    """
     told = os.environ.get(FLEET_HOME) or os.path.expanduser(DEFAULT_HOME)
     if not os.path.isabs(told) and directory_of_asker() is None:
         raise errors.HomeUnusable(path=told, why="the current directory was removed")

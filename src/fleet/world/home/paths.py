@@ -11,17 +11,15 @@ RECORD_COPY = "locks/home.json"  # read when the first is missing or damaged
 TMUX_SOCKET = "tmux.sock"
 TMUX_SETTINGS = "tmux.conf"
 UPKEEP = "locks/upkeep"  # when old operations and journals were last removed
-CLOCK = (
-    "locks/clock"  # what time it was when something was last deleted by its age, and until when the clock is doubted
-)
+CLOCK = "locks/clock"  # when a sweep last looked at the clock, and until when the clock is doubted (0: it is not)
 RESUMED_BOOT = "locks/resumed-boot"  # the boot in which everything that was lost before it has been resumed
 DAEMON_SOCKET = model.DAEMON_SOCKET  # for persons, and for agents with their token
 AGENTS_SOCKET = (
-    "door/agents.sock"  # for agents with their token alone. A sandbox has its folder: each daemon makes the socket anew
+    "door/agents.sock"  # only for agents with their token. A sandbox shows the folder: each daemon makes a new socket
 )
 FLEET_LINK = "bin/fleet"
 LAST_HOOK_ERROR = "hooks/last-error"
-KEPT_ENVIRONMENT = "environment.json"  # of the person who called `fleet up` last
+KEPT_ENVIRONMENT = "environment.json"  # what the last `fleet up` kept of the environment of the person who ran it
 
 PROJECTS = "projects"
 INBOX = "inbox"

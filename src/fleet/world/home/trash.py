@@ -26,9 +26,9 @@ def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> Non
 
 
 def put_back(world: World, tree: str, folder: str) -> bool:
-    """Move everything in a folder of the trash back into the worktree, except what has a newer file at its place.
+    """Move everything in a folder of the trash back into the worktree, except files whose path is taken there again.
 
-    Return whether everything was moved. Safe to repeat.
+    Return whether everything was moved. Nothing is moved when the worktree is gone. Safe to repeat.
     """
     path = f"{world.home}/{folder}"
     if os.path.isdir(path) and os.path.isdir(tree):
@@ -79,7 +79,7 @@ def _free_path(path: str) -> str:
 
 
 def _merge_back(path: str, tree: str) -> None:
-    """Move the content of a folder into another one, except what exists there; remove folders that become empty."""
+    """Move the content of the folder `path` into `tree`, except files that exist there; remove emptied folders."""
     for name in os.listdir(path):
         here, there = f"{path}/{name}", f"{tree}/{name}"
         if not os.path.lexists(there):

@@ -63,7 +63,10 @@ def first_files(files: list[str]) -> str:
 
 
 def describe_forgotten(slug: str, files: list[str]) -> str:
-    """Return a text that says that the work of a task was not committed, for people and for the agent that mends it."""
+    """Return a text that says that a task's branch has nothing new, but its worktree has the uncommitted `files`.
+
+    People read it, and the agent that is to commit the files. It names the first of them.
+    """
     work = f"its worktree has uncommitted work: {first_files(files)}"
     return f"nothing new is committed on {task_branch(slug)}, but {work}"
 
@@ -141,7 +144,10 @@ def _read_all(reader: int, until: float) -> bytes | None:
 
 
 def _own_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without secrets and without variables of a git hook, which name another repository or index."""
+    """Return the environment without the agent's token and without the variables of a git hook.
+
+    A hook's variables name another repository or index. GIT_CONFIG variables stay.
+    """
     return {
         name: text
         for name, text in given.items()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fleet.world.process.spawn import Spawned
 
-    # What gets each piece that comes from a descriptor.
+    # By descriptor: the function that gets each piece read from the descriptor.
     Take = Mapping[int, Callable[[bytes], object]]
 
 HEAD = 8_000_000
@@ -41,6 +41,7 @@ class Recording:
         self.size = 0
         self._head = head
         self._tail = tail
+        # For `text`: the first and the last _SHOWN bytes. For the file: the last `tail` bytes after the first `head`.
         self._first = bytearray()
         self._end = bytearray()
         self._behind = bytearray()
@@ -68,7 +69,10 @@ class Recording:
             self._file = -1
 
     def text(self, most: int) -> str:
-        """Return the whole output if it has at most `most` bytes (at most _SHOWN); else its ends, and how much is left out."""
+        """Return the output; if it is longer than `most` bytes (at most _SHOWN), its beginning and its end.
+
+        Between them the text says how many bytes are left out.
+        """
         most = min(most, _SHOWN)  # no more is kept
         if self.size <= most:
             return self._first.decode("utf-8", "replace")
@@ -125,7 +129,7 @@ class _Pipes:
             self.waiting.register(child.stdin.fileno(), select.POLLOUT)
 
     def move(self, seconds: float) -> list[tuple[int, bytes]]:
-        """Write and read what can be written and read within some seconds; return what was read from which descriptor."""
+        """Wait at most `seconds` until a pipe is ready; write and read once; return (descriptor, bytes) pairs."""
         ready = [descriptor for descriptor, _ in self.waiting.poll(seconds * 1_000)]
         if self._stdin is not None and self._stdin.fileno() in ready:
             self._write(self._stdin)
@@ -147,7 +151,7 @@ class _Pipes:
 
 
 def _exit_descriptor(child: Popen[bytes] | Spawned) -> int | None:
-    """Return a descriptor that becomes readable when the program exits; None when it has, or without pidfds."""
+    """Return a descriptor that becomes readable when the program exits; None when it has exited, or without pidfds."""
     try:
         return handle_of(child.pid) if child.returncode is None else None
     except ProcessLookupError:

@@ -85,7 +85,10 @@ class Census:
         return self._kernel.age(self.entries[pid].start)
 
     def environment(self, pid: int) -> frozenset[bytes]:
-        """Return the environment that a process of this user was started with; empty where it cannot be read."""
+        """Return the environment (entries NAME=VALUE) that a process of this user was started with.
+
+        Without any variable when it cannot be read, or when the process is another user's.
+        """
         if pid not in self._environments:
             self._environments[pid] = self._kernel.environment(pid)
         return self._environments[pid]
@@ -154,7 +157,7 @@ class Census:
         return [pid for pid in family if self.entries[pid].stopped]
 
     def newest_below(self, root: Identity) -> int | None:
-        """Return the last pid on the way from `root` to its newest child, to the newest child of that child, and so on.
+        """Go from `root` to its newest child, from there to the newest child, and so on; return the pid at the end.
 
         None when `root` has no child or is not alive.
         """
@@ -179,10 +182,10 @@ class Census:
 
         A process works there if its current directory or a file that it has open for writing is there. Processes that are
         older than the agent (`since`), or that a person started, are left out. `server` is the tmux server of the agent,
-        None when unknown.
+        None when unknown. Both lists are empty when the start of the agent cannot be compared.
         """
         if not since.start.isdigit():
-            return [], []  # macOS tells neither
+            return [], []  # a date, as older versions recorded it on macOS
         reapers = self._reapers(server)
         are_known = server is not None and self.has(server)
         mine = self.with_descendants([self._kernel.own_pid()])
@@ -213,12 +216,12 @@ class Census:
         return {_FIRST} | managers | above
 
     def _is_a_persons(self, entry: ProcessEntry, since: int, reapers: set[int], *, are_known: bool) -> bool:
-        """Return whether a person started a process: its ancestor is a login, a terminal window, or older than the agent.
+        """Return whether a person started a process.
 
-        `since` is when the agent started. `reapers` inherit orphans, such as process 1: as an ancestor they prove
-        nothing. That a process has a terminal proves nothing either, because an agent can give one to its children.
-        Once the tmux server is gone, not all reapers are known (`are_known`); then an older parent counts only within
-        the same session.
+        A person did if the process or an ancestor is a login, a terminal window, or older than the agent, which started
+        at `since`. `reapers` inherit orphans, such as process 1: as an ancestor they prove nothing. That a process has
+        a terminal proves nothing either, because an agent can give one to its children. Without `are_known` (the tmux
+        server is gone, so not all reapers are known) an older parent counts only within the same session.
         """
         below = entry
         for each in (entry, *self._ancestors(entry.pid)):
@@ -233,7 +236,10 @@ class Census:
 
 
 def _is_from_outside(entry: ProcessEntry) -> bool:
-    """Return whether somebody outside this container started a process (docker exec). No child of an agent has such a parent."""
+    """Return whether somebody outside this container started a process (docker exec): its parent is not visible here.
+
+    The parents of an agent's children always are.
+    """
     return entry.parent == 0 and entry.pid != _FIRST
 
 

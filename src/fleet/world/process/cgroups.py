@@ -158,7 +158,10 @@ class Cgroups:
         return parent if self._is_usable(parent) else None
 
     def _is_usable(self, group: str) -> bool:
-        """Return whether fleet may create control groups in a group: it can be written, and systemd has delegated it."""
+        """Return whether fleet may create control groups in a group.
+
+        This user must be able to write to it and, where systemd runs, systemd must have delegated it.
+        """
         if not os.access(group, os.W_OK) or not os.access(f"{group}/cgroup.procs", os.W_OK):
             return False
         return not os.path.isdir(self._places.systemd) or _is_delegated(group)
@@ -186,7 +189,7 @@ class Cgroups:
         return os.path.normpath(f"{mount}/{group[len(top.rstrip('/')) :]}")
 
     def _mount(self) -> tuple[str, str]:
-        """Return which control group is mounted, and where; empty texts when cgroup v2 is not mounted."""
+        """Return which control group is mounted, and the path where it is mounted; ("", "") without cgroup v2."""
         for line in _lines_of_file(f"{self._places.proc}/self/mountinfo"):
             given, _, kind = line.partition(" - ")
             if kind.startswith("cgroup2 "):

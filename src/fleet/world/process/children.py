@@ -26,7 +26,10 @@ _FILE = 0o600
 
 @record(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a child ended. `status` is None when it could not be started, or was killed after its time limit."""
+    """How a child ended. `status` is 128 + N when signal N killed it.
+
+    None when it could not be started, or was killed after its time limit; then `why` says so.
+    """
 
     status: int | None
     why: str = ""
@@ -55,7 +58,7 @@ class Child:
     def look(self) -> Ended | None:
         """Return how the child ended; None while it runs.
 
-        Once its time limit is over, a call sends it SIGTERM, and a later one SIGKILL.
+        Once its time limit is over, a call sends SIGTERM to the child's process group, and a later call SIGKILL.
         """
         if self._is_over():
             return self._reaped()
@@ -81,12 +84,12 @@ class Child:
             os.close(handle)
 
     def kill(self) -> None:
-        """Kill the child and everything in its session."""
+        """Kill the child and everything in its process group, and reap the child."""
         self._signal_all(signal.SIGKILL)
         self._process.wait()
 
     def _signal_all(self, number: signal.Signals) -> None:
-        """Send a signal to the child's whole session."""
+        """Send a signal to the child's whole process group."""
         self._funnel.through(f"{number.name} to job step", lambda: _signal_process_group(self._process.pid, number))
 
     def _is_over(self) -> bool:
@@ -96,9 +99,9 @@ class Child:
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _reaped(self) -> Ended:
-        """Kill what the child left in its session, reap the child, and return how it ended."""
+        """Kill what the child left in its process group, reap the child, and return how it ended."""
         if self._process.returncode is None:
-            self._signal_all(signal.SIGKILL)  # kill what it left in its session
+            self._signal_all(signal.SIGKILL)
         status = self._process.wait()
         if self._asked is not None:
             return Ended(status=None, why=f"it took longer than {self._limit:g} s and was ended")

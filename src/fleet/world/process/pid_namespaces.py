@@ -38,7 +38,10 @@ class PidNamespaces:
         return self._lock.fd
 
     def enter(self) -> None:
-        """Record that this namespace uses the home, and hold its lock. Do nothing in a home that cannot be written."""
+        """Record that this namespace uses the home, and hold its lock.
+
+        Do nothing in a home that cannot be written, and when the id of this namespace is not known.
+        """
         if self.lease < 0 and self._boot:
             try:
                 self._lock.take(None)
@@ -88,10 +91,10 @@ class PidNamespaces:
                     _remove_namespace_record(funnel, f"{self._folder}/{name}")
 
     def _is_over(self, name: str) -> bool:
-        """Return whether the namespace with this record (`name`) is gone.
+        """Return whether the namespace with this record (`name`) is proven gone.
 
-        A namespace of this boot may exist without using the home; one of an earlier boot that does not use the home is
-        gone.
+        One of an earlier boot is gone as soon as none of its processes uses the home. One of this boot may live on
+        without using the home, so more proof is needed.
         """
         this_boot = name.partition(".")[0] == self._boot
         return self.is_gone(name) if this_boot else not self.is_used(name)

@@ -61,7 +61,10 @@ class Processes:
         self._dead: set[Identity] = set()
 
     def me(self) -> Identity:
-        """Return the identity of this process, looked up once for each fork."""
+        """Return the identity of this process, looked up once for each fork.
+
+        When the kernel does not show it, its boot is "" and its start "unseen": `life` then says unknown.
+        """
         if self._me is None or self._me.pid != self._kernel.own_pid():
             self._me = self.identify(self._kernel.own_pid()) if self._boot else None
         if self._me is None or self._me.pid != self._kernel.own_pid():  # /proc does not show it, or shows somebody else
@@ -312,7 +315,7 @@ class Processes:
             self._clock.wait(_LOOK_AGAIN)
 
     def _signal(self, who: Identity, number: int) -> bool:
-        """Send a signal to this exact process; return whether it was sent. Not counted as an effect."""
+        """Send a signal to this exact process; return whether it was sent. The caller passes the funnel."""
         return self._kernel.deliver(who.pid, number, lambda: self.life(who) == "alive")
 
     def _status(self, pid: int) -> ps.Status | None:

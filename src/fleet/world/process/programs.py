@@ -1,4 +1,4 @@
-"""Start other programs; only this file does. No shell sees any of the words.
+"""Start other programs. No shell sees any of the words.
 
 A program that performs an effect inherits the effect's lock. If fleet is killed while git goes on writing, the lock
 stays locked until git has ended too, and recovery waits for that.
@@ -47,7 +47,10 @@ _SECRETS = frozenset([VARIABLE, TOKEN])
 
 @record(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The result of a program. `status` is None when it is not installed, or was killed after its time limit."""
+    """The result of a program. `status` is -N when signal N killed it.
+
+    None when the program did not start (`err` says why), or was killed after its time limit.
+    """
 
     status: int | None
     out: str
@@ -64,7 +67,8 @@ class Programs:
 
     def __init__(self, funnel: Funnel, lease: Callable[[], int] = lambda: -1) -> None:
         self.funnel = funnel
-        # What programs inherit: the lock that records that this pid namespace uses the home. They may outlive us.
+        # Returns the descriptor of the lock that records that this pid namespace uses the home; -1 for none. Programs
+        # inherit it, because they may outlive this process.
         self._lease = lease
 
     def run(

@@ -95,8 +95,8 @@ def own_pid() -> int:
 def deliver(pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
     """Send a signal to a pid if `is_meant` confirms that it is still the pid of the right process.
 
-    Where the kernel has pidfds, `is_meant` is called when the signal cannot reach another process any more. Return whether
-    the signal was sent.
+    Where the kernel has pidfds, `is_meant` is called after the pidfd was opened, so that the signal cannot reach
+    another process. Return whether the signal was sent.
     """
     try:
         handle = handle_of(pid)
@@ -166,7 +166,10 @@ def _inner_pids(pid: int) -> list[int]:
 
 
 def environment(pid: int) -> frozenset[bytes]:
-    """Return the environment that a process of this user was started with; empty where it cannot be read."""
+    """Return the environment (entries NAME=VALUE) that a process of this user was started with.
+
+    Without any variable when it cannot be read, or when the process is another user's.
+    """
     if _library is not None:
         return frozenset(_library.environment(pid))
     for _ in range(_LOOKS):

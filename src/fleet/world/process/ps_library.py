@@ -37,7 +37,7 @@ def _refusing() -> Iterator[None]:
     """
     try:
         yield
-    except psutil.NoSuchProcess:  # a zombie, too: psutil derives it from this one
+    except psutil.NoSuchProcess:  # or its subclass ZombieProcess
         raise
     except (psutil.Error, OSError, AttributeError, TypeError) as error:
         raise Unknown(str(error)) from error

@@ -23,8 +23,9 @@ _LOOK_AGAIN = 0.02
 # The script waits at most this many times 0.05 s, less than the start of a tmux server may take.
 _LOOKS = 30
 _CALL_LIMIT = 2
-# Moves this shell into a scope of its own, and then runs "$@". $0: the group to leave; then the unit's name without its end,
-# the runtime directory, the file that names the group of this shell, and "must" when nothing is to be run inside.
+# Moves this shell into a scope of its own, and then runs the program. $0: the group to leave; $1: the unit's name
+# without its end; $2: the user's runtime directory; $3: the file that names the group of this shell; $4: "must" if the
+# program must not run inside the group $0; the rest: the program and its arguments.
 _LEAVE = f"""
 unit=$1-$$.scope runtime=$2 own=$3 must=$4; shift 4
 if XDG_RUNTIME_DIR=${{XDG_RUNTIME_DIR:-$runtime}} timeout {_CALL_LIMIT} {" ".join(f"'{word}'" for word in _CALL)} "$unit" fail \

@@ -1,8 +1,8 @@
 """Start a program with posix_spawn: to import subprocess costs more than a bare start of Python.
 
-The program is started as `subprocess.Popen` starts it: in a session of its own, with pipes, without the descriptors of this process
-but for those that it is to inherit, and without the signals that Python ignores being ignored. What posix_spawn cannot do is left to
-subprocess.
+The program is started as `subprocess.Popen` starts it: in a session of its own, with pipes, with only those descriptors
+of this process that it is to inherit, and with the default action for the signals that Python ignores. What posix_spawn
+cannot do is left to subprocess.
 """
 
 from __future__ import annotations
@@ -44,11 +44,14 @@ class Spawned:
         return self._reap(0)
 
     def _reap(self, options: int) -> int | None:
-        """Return the exit status; ask the kernel for it while it is not known."""
+        """Return the exit status, and ask the kernel for it if it is not known; None while the program runs.
+
+        0 when the kernel has not kept the status.
+        """
         if self.returncode is None:
             try:
                 pid, status = os.waitpid(self.pid, options)
-            except ChildProcessError:  # this process ignores SIGCHLD: the status is lost
+            except ChildProcessError:  # this process ignores SIGCHLD
                 pid, status = self.pid, 0
             if pid:
                 self.returncode = os.waitstatus_to_exitcode(status)

@@ -94,7 +94,7 @@ def leave() -> None:
 
 
 def marks_above(home: str) -> list[str]:
-    """Return which dispatches of this home have started the caller, by its parents' environments; the nearest first.
+    """Return which dispatches and jobs of this home started the caller, by its parents' environments; nearest first.
 
     Each is a dispatch id, or `job ID` for a job. For a caller through the daemon, its own environment counts too.
     """

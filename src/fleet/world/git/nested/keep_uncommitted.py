@@ -21,7 +21,7 @@ def keep_dirty(git: Git, repository: str, path: str, slug: str) -> str:
 
     The worktree's branch does not move. Of a submodule only its checked-out commit is kept; the caller has proven that this
     commit exists elsewhere. When the newest ref already has the same work, it is returned instead, so that an interrupted
-    call can be repeated.
+    call can be repeated. Raise GitRefused when the work cannot be saved; the worktree is then not cleaned.
     """
     submodules = _changed_submodules(git, path)
     hidden = worktree_status.hidden_edits(git.exactly, path, git.funnel)

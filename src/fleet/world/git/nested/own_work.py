@@ -62,7 +62,7 @@ def edits(git: Git, path: str, *, but_missing: bool = False) -> list[tuple[str, 
 
 
 def ignored_files(git: Git, path: str) -> list[str]:
-    """Return the ignored files and folders of a submodule; empty when git fails."""
+    """Return the ignored files and folders of a submodule; [] when git fails."""
     found = worktree_status.read(git.ask_foreign, path, git.funnel)
     return list(found.ignored) if found else []
 

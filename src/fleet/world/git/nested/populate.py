@@ -37,7 +37,6 @@ class _Level(NamedTuple):
 
     ask: Ask
     path: str
-    # Its git directory, and those of the same repository elsewhere: the checkout's first.
     own: str
     others: tuple[str, ...]
 

@@ -34,10 +34,11 @@ def repositories_in(path: str) -> list[str]:
 
 
 def with_own_work(git: Git, path: str, repository: str, *, but_missing: bool = False) -> list[str]:
-    """Return the repositories below a worktree that may contain work that exists nowhere else.
+    """Return the repositories and submodule folders below a worktree that may contain work that exists nowhere else.
 
-    With `but_missing`, deleted files of a submodule do not count, because an interrupted removal deletes them. Raise
-    OSError when a folder cannot be read.
+    Each is a path in the worktree, or the name of a submodule that has commits of its own. With `but_missing`, deleted
+    files of a submodule do not count, because an interrupted removal deletes them. Raise OSError when a folder cannot
+    be read.
     """
     found = repositories_in(path)
     submodules = {name for name in found if is_submodule(path, name)}

@@ -68,7 +68,7 @@ def is_submodule(tree: str, name: str) -> bool:
 
 
 def repositories_among(found: TreeStatus, path: str) -> list[str]:
-    """Return the changed entries of a worktree's status that are repositories."""
+    """Return the changed entries of a worktree's status that are repositories, submodules among them."""
     return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
 
 
