@@ -1,4 +1,6 @@
-"""Import fleet's modules from one file of bytecode: finding fifty files costs a hot command a tenth of its time.
+"""Import fleet's modules from one file of bytecode.
+
+To find fifty files instead would cost a hot command a tenth of its time.
 
 The file lies beside the .pyc files and is made from them (bundle_writing.py). A module is taken from it only while its
 source has the time and size that its .pyc file recorded, which is how Python itself decides; every other module is
@@ -7,8 +9,8 @@ docs/explanation/starting-fast.md says more.
 
 Every command begins here, so nothing private of CPython is used: another version of Python may lack it.
 
-The annotations are texts, because `from __future__ import annotations` would import a module of
-Python's library, the only one here.
+The annotations are strings, because `from __future__ import annotations` would import the module `__future__`. The
+modules that this file imports are loaded at Python's start anyway.
 """
 
 import marshal
@@ -27,17 +29,18 @@ if TYPE_CHECKING:
 else:
     SourceFileLoader, ModuleSpec, ModuleType = type(__spec__.loader), type(__spec__), type(sys)
     CodeType = type((lambda: None).__code__)
-# Each build of Python has its own; importlib's magic number would do, but what is public of it imports much more.
+# Names the build of Python: no other build reads the file. importlib's magic number would do, but to import its public
+# name (importlib.util.MAGIC_NUMBER) imports much more.
 MAGIC = f"{sys.version}\n".encode()
 
 PACKAGE = os.path.dirname(__file__)
 CACHED = __spec__.cached or ""
 TAG = CACHED.rpartition("bundle.")[2].removesuffix(".pyc")
-# The file begins with the version of Python and a table of its parts, which are shorter than this.
+# The size in bytes of the file's beginning: the version of Python and a table of the parts, filled up with zeros.
 HEAD = 1024
 # The part that has the place of each single module.
 INDEX = "index"
-# The part that has the bytes of each built-in engine's file, and what they say.
+# The part that has the parsed content of each built-in engine's file, by the bytes of the file.
 ENGINES = "engines"
 # The group of the modules that every command begins with.
 FIRST = "first"
@@ -53,6 +56,7 @@ class Bundle:
         # Offset and length of each part.
         self._parts: dict[str, tuple[int, int]] = {}
         self._index: dict[str, tuple[int, int, bool, int, int]] | None = None
+        # Whether something was missing, old or damaged in the file: a slow command then writes the file again.
         self.missed = False
 
     def open(self) -> None:

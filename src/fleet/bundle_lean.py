@@ -1,6 +1,6 @@
-"""Compiles a module without what its commands never look at: docstrings, and the annotations of functions.
+"""Compile a module without docstrings and without the annotations of functions, which hot commands never look at.
 
-A quarter of a module's bytecode is that, and a hot command reads it only to throw it away.
+They are a quarter of a module's bytecode, and a hot command would read them for nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
 
-# The annotations of these functions are read: they say what the arguments of a request are (api/remote/wire.py).
+# Functions of modules with this prefix keep their annotations: api/remote/wire.py reads there what the arguments of a
+# request are.
 _ANNOTATED = "fleet.api."
 _FUTURE = "__future__"
 

@@ -116,16 +116,16 @@ def _engine_files() -> Iterator[tuple[bytes, bytes]]:
 
 
 def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
-    """Yield those modules of a group that are in `modules`.
+    """Yield those modules of a group that are in `modules`, with code that lacks docstrings and annotations.
 
-    They are marshalled together, so that constants that they share are stored once.
+    The caller marshals them together, so that constants that they share are stored once.
     """
     for name in names:
         if name in modules:
             is_package, time, size, bytecode = modules[name]
             source = source_of(name, is_package=is_package)
             code = lean_code(name, source)
-            if code is None or version_of(source) != (time, size):  # it was changed in between
+            if code is None or version_of(source) != (time, size):  # the source has an error, or was changed in between
                 code = marshal.loads(bytecode)  # noqa: S302
             yield name, is_package, time, size, code
 

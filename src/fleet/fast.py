@@ -11,7 +11,8 @@
 The C modules are private: another version of Python may lack one, or a name in it, or call it differently. Each choice is made
 here, once, when the name is first imported. No other file of fleet imports a private module (`_thread` is in Python's manual).
 
-Here, too, are large modules that a file names but that few calls use: each is imported when it is first used.
+This file also has stand-ins for large modules that are needed in few calls only (contextlib, glob, json, re, shlex,
+signal): each module is imported when one of its names is first used.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _choose_alarm() -> ModuleType:
 
 
 def _choose_blake2s() -> object:
-    """Return blake2s from `_blake2`, or from `hashlib` when it is not there."""
+    """Return blake2s from `_blake2`, or from `hashlib` when `_blake2` lacks it."""
     try:
         from _blake2 import blake2s as chosen
     except _INCOMPATIBLE:

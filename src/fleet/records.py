@@ -1,7 +1,7 @@
 """The decorator `record` for immutable classes, like `@dataclass(frozen=True, slots=True, kw_only=True)`.
 
-To import `dataclasses` takes longer than all else that `fleet ps` imports, and it compiles source text for each class.
-A record also works with `dataclasses.replace` and `fields`.
+`dataclasses` is slow: importing it takes longer than everything else that `fleet ps` imports, and it compiles source
+text for each class. `dataclasses.replace` and `dataclasses.fields` work with a record too.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class _Field:
 
 
 class _Described:
-    """The attribute `__dataclass_fields__`, by which `dataclasses` recognises its classes.
+    """The attribute `__dataclass_fields__` of a record, by which `dataclasses` recognises its classes.
 
-    It is made when first read.
+    Its value is made anew each time it is read; only then is `dataclasses` imported.
     """
 
     def __init__(self, defaults: dict[str, object], factories: dict[str, Callable[[], object]]) -> None:
@@ -75,6 +75,8 @@ class _Record:
     """The base class of every record: construction, comparison, hash, repr, and refusal of changes."""
 
     __slots__ = ()
+    # `_made` sets these for each record class: the names of its fields, in order and as a set; the names that
+    # comparisons and the repr use; the default values and the factories of defaults, by name.
     _names: ClassVar[tuple[str, ...]] = ()
     _all: ClassVar[frozenset[str]] = frozenset()
     _compared: ClassVar[tuple[str, ...]] = ()

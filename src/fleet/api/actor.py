@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-# Every role may do these for its own task, which the task's fence checks; so the table of roles is not loaded. Who speaks as a
-# person is looked at only in the daemon, where it costs no start time.
+# Every role may do these acts for its own task, and the task's fence checks that; so the table of roles is not loaded.
+# Whether an agent asks as if it were a person is checked only in the daemon, where that costs no start time.
 _ALLOWED_TO_ALL = frozenset(("tasks.log", "tasks.artifact"))
 
 
@@ -96,7 +96,8 @@ class Actor:
     ) -> Self:
         """Open a home (None: the one that the environment names) for an actor (None: the agent or person of the environment).
 
-        With `make`, a missing home is created, but only for a person.
+        With `make`, a missing home is created, but only for a person. A home that was moved or copied is opened too,
+        but changes are refused with HomeMoved or HomeCopied.
 
         Without `asks_daemon`, this process makes its changes itself, even where a daemon runs. Without `needs_store`, a home
         that was used before is opened even if its store cannot be opened; then each use of the store raises that error.
@@ -139,7 +140,7 @@ class Actor:
         return opened
 
     def close(self) -> None:
-        """Close the store and the world."""
+        """Close the store, the connection to the daemon, and the world."""
         self.store.close()
         self.do_without_daemon()
         if self._world is not None:
@@ -155,7 +156,8 @@ class Actor:
     def project_here(self, named: str | None = None) -> str:
         """Return the named project; with None, the project in FLEET_PROJECT, else that of the current directory.
 
-        That is the project whose repository or worktree contains the directory. Raise NoProject when there is none.
+        The project of a directory is the one whose repository or worktree contains the directory. Raise NoProject when
+        there is none. Whether a named project is registered is not checked.
         """
         name = surroundings.environ().get(FLEET_PROJECT) or None if named is None else named
         if name is not None:

@@ -1,7 +1,7 @@
 """class Fleet: the one interface of all surfaces.
 
-A command, a key and a tool for the same act call the same method of a part. A part is imported when it is first used,
-so that a command loads only what it needs.
+All surfaces (commands, the keys of the screen, the daemon) call the same method of a part for the same act. A part is
+imported when it is first used, so that a command loads only what it needs.
 """
 
 from __future__ import annotations

@@ -77,9 +77,10 @@ class Hooking:
         self.store.close()
 
     def under(self, key: str | None) -> Invocation:
-        """Return a `with` block whose changes belong to the request with this idempotency key; None: to no request.
+        """Return a context manager: changes in its `with` block belong to the request with this idempotency key.
 
-        Changes that the daemon has already committed under the key are not repeated.
+        Changes that the daemon has already committed under the key are not repeated. With None, the changes belong to
+        no request, and nothing is looked up.
         """
         return self._committer.under(key)
 
@@ -93,9 +94,10 @@ class Hooking:
             prove(self.store, self.home, project=project, ident=self.ident, nonce=nonce, clock=self.clock, ids=self.ids)
 
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
-        """Handle one hook event of the agent, called at the time `at`, and return the reply to the engine.
+        """Handle one hook event of the agent, and return the reply to the engine.
 
-        `event` is the engine's name for it. At the end of a turn, check the agent's budget too.
+        `event` is the engine's name for the event, `at` the time at which the engine called the hook. At the end of a
+        turn, check the agent's budget too.
         """
         told = self._hook_event(dialect, event, payload, at)
         if dialect.events.get(event) == "stopped":

@@ -47,7 +47,7 @@ class Speaker:
         if journal is None:
             role = roles.JOB_STEP if ident.startswith("job ") else roles.WORKER
             return cls(id=ident, role=role, project=None, autonomy=None)
-        # Nothing limits an engine without autonomies.
+        # An engine that has no autonomy levels is limited by nothing, so its agent counts as one with the level "full".
         own = journal.autonomy or ("full" if journal.engine else None)
         return cls(id=ident, role=roles.role_of(journal.kind, journal.engine), project=journal.project, autonomy=own)
 

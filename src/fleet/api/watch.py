@@ -78,8 +78,8 @@ class Watch:
     def _begin(self) -> bool:
         """Take the project's watch gate.
 
-        Returns False when another watch holds it, or when no agent coordinates the project. `run` calls it again after it
-        has given the gate back, because a coordinator that started meanwhile could not start a watch.
+        Returns False when another watch holds it, or when no agent coordinates the project. `run` calls this again
+        after it has given the gate back: a coordinator that started while the gate was taken has not started a watch.
         """
         with Fleet.open(actor=ACTOR) as fleet:
             if not wake.watched_coordinators(fleet.context, self._project):

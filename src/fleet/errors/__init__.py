@@ -12,14 +12,14 @@
     │   ├── NoTask                     an agent's short command without a task
     │   ├── BadUsage                   the words of a command do not fit its usage
     │   ├── NoProject                  no -p and no project here
-    │   ├── BadRequest                 the daemon does not understand it
+    │   ├── BadRequest                 the daemon does not understand a request
     │   ├── NotInThisWorktree          a fleet worktree whose engine stripped the environment
     │   └── ActorIsGiven               --as together with FLEET_DISPATCH_ID
     ├── NotOwned                  10   the thing belongs to someone else
     │   ├── LeftAlone                  not ours, or nobody can tell: not released
     │   ├── ForeignUnit                a file that fleet did not write is where the daemon's unit belongs
-    │   ├── WrongToken                 a request for a dispatch without its secret
-    │   └── OnlyForAgents              a request for nobody at the agents' socket
+    │   ├── WrongToken                 a request for a dispatch without that dispatch's token
+    │   └── OnlyForAgents              a request at the agents' socket that names no dispatch
     ├── Absent                    11   the thing does not exist
     │   ├── NoSuchTask
     │   ├── NoSuchProject
@@ -37,8 +37,8 @@
     │   ├── ResumeInProgress
     │   ├── ReplaceInProgress          a new coordinator is proving itself
     │   ├── TickInProgress
-    │   ├── DaemonRuns                 one daemon a home
-    │   ├── DaemonSilent               it serves the home, and does not answer
+    │   ├── DaemonRuns                 another daemon serves the home
+    │   ├── DaemonSilent               a daemon serves the home, and does not answer
     │   │   └── SocketHidden           a foreign file is where its socket belongs
     │   ├── BundleHeld                 another dispatch owns the task's worktree
     │   ├── WorktreeBusy               a process in the worktree may belong to a dead agent
@@ -53,7 +53,7 @@
     ├── Refused                   14   a precondition does not hold
     │   ├── IllegalStep                the table of steps has no such step
     │   ├── NotReady                   dependencies, pause or time
-    │   ├── OnlyAdded                  the task is there, its agent is not
+    │   ├── OnlyAdded                  a task was added, but no agent could be started on it
     │   ├── NeedsOverride              a live attempt holds the task
     │   ├── OverrideIsForPeople        an agent used --override
     │   ├── NotAllowed                 the caller's role does not permit it
@@ -80,21 +80,21 @@
     │   ├── NoAgentsDoor               no daemon listens at the socket for agents
     │   ├── LimitReached               the limit of running agents
     │   ├── NoPortsLeft                every block of ports belongs to a worktree
-    │   ├── OverBudget                 a task, a project or a day has cost what it may
+    │   ├── OverBudget                 the budget of a task, a project or a day is spent
     │   ├── EngineHeld                 a usage limit or a missing login
-    │   ├── CannotAnswer               only at the agent's own terminal
+    │   ├── CannotAnswer               the question can be answered only at the agent's terminal
     │   ├── CoordinatorLives           the coordinator is alive or unknown
     │   ├── NoTerminal                 a coordinator is a duty of the daemon, and nobody can join it
     │   ├── NotProven                  a new coordinator gave no proof in time
     │   ├── WorktreeRefused            foreign or incomplete
     │   │   └── ForeignBranch          the task's branch is somebody else's
-    │   ├── SubmoduleMissing           its recorded commit is not to be had
+    │   ├── SubmoduleMissing           the recorded commit of a submodule cannot be checked out
     │   ├── NotMergeable               conflict, nothing to merge
     │   │   └── NotVerified            setup or verify failed on the merged files
     │   ├── UncommittedWork            `fleet done` in a worktree with uncommitted changes
     │   ├── WorkMoved                  the branch is not at the commit that was named
     │   ├── MergesMissing              recorded merges are no longer on any branch
-    │   ├── NotPulled                  no remote, no program, no answer
+    │   ├── NotPulled                  a pull request could not be opened
     │   ├── OtherHost                  it belongs to another home or host
     │   │   └── MeantElsewhere         the caller names another host or socket
     │   ├── HomeMoved                  the home is not at its recorded path
@@ -102,7 +102,7 @@
     │   ├── SeatKept                   a coordinator's seat is not released like a claim
     │   ├── NotDisowned                its own home can still settle it
     │   ├── NotSettled                 the agent is not proven dead
-    │   ├── NotExcused                 the process keeps no worktree, or is the agent's
+    │   ├── NotExcused                 the process keeps no worktree busy, or is the agent's
     │   ├── NotResumable               alive, unknown, finished or taken over
     │   ├── ForceRefused               the lock holder is not proven
     │   ├── NoUnitSystem               neither systemd nor launchd starts anything for this user
@@ -112,8 +112,8 @@
     │   ├── KeyReused                  one idempotency key for two requests
     │   └── ImportRefused              lists every fault with its line
     ├── NoDoor                     1   the daemon does not answer, and there is no other way
-    ├── Unanswered                 1   nor did it answer what was sent to it
-    ├── AnswerLost                 1   the daemon went away at work, and what is left is refused
+    ├── Unanswered                 1   the daemon did not answer a request: nobody knows whether it was done
+    ├── AnswerLost                 1   the daemon ended during a request, and the repetition is refused
     ├── JobFailed                  1   a job cannot continue
     ├── ToolError                  1   another program failed
     │   ├── TmuxRefused
@@ -137,8 +137,9 @@
         ├── InvariantBroken            the database refused what the code allowed
         └── EffectInTransaction        an effect was tried while a transaction was open
 
-Each family has a file; families.py has what they share. A file is imported when the first of its errors is raised or caught,
-because a command that succeeds needs none. An error carries facts; its text is built from them; its hint says what to do next.
+Each family has a file; families.py has what they share. A file is imported when the first of its errors is raised or
+caught, because a command that succeeds needs no errors. An error carries facts, and its text is built from them; its
+hint says what to do next.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class ReplaceInProgress(Contested):
 
 
 class TickInProgress(Contested):
-    """Another tick of the project is running, or the project's watch is at work for longer than a tick waits."""
+    """Another tick of the project is running, or the project's watch works for longer than a tick waits for it."""
 
     says = "another tick or watch of project {project!r} is at work ({holder}); nothing was changed"
     hint = "tick again when it is over"

@@ -18,14 +18,15 @@ def _worded(facts: dict[str, object]) -> dict[str, object]:
 class FleetError(Exception):
     """The base of all errors that fleet raises on purpose.
 
-    Its message and hint are the templates `says` and `hint`, filled with its facts.
+    Its message and hint are the templates `says` and `hint`, filled with its facts. `code` is the exit code of a
+    command that fails with it, `kind` the family's name in JSON.
     """
 
     code = 1
     kind = "error"
     says = "{what}"
     hint = ""
-    # A better hint from the caller, who knows more than the error. It replaces the hint.
+    # Set on an error by code that knows a better next step than the template `hint`: replaces the hint.
     way = ""
 
     def __init__(self, **facts: object) -> None:

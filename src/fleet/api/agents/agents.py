@@ -32,7 +32,7 @@ class Agents(Part):
     def screen(self, ident: str, *, history: bool = False) -> str:
         """Return the text on an agent's screen; with `history`, also what has scrolled off it.
 
-        For an agent that has ended, return its kept output.
+        For an agent that has ended, return its kept output. Raise Absent when there is none.
         """
         pane = self._pane(ident)
         if pane is None:
@@ -123,9 +123,9 @@ class Agents(Part):
         return self._by.world.tmux.attach_words(pane)
 
     def tend(self, project: str) -> list[str]:
-        """Tell agents to go on after a failed turn or a usage limit, and deliver their messages.
+        """Tell agents of a project to go on after a failed turn or a usage limit, and deliver their messages.
 
-        Returns a line of text about each agent that was told to go on.
+        Questions of agents that have ended are closed. Returns a line of text about each agent that was told to go on.
         """
         from fleet.verbs.agents import failed_turns
 
@@ -141,7 +141,7 @@ class Agents(Part):
     def look_after(self, project: str) -> Lines:
         """Tend the agents of a project that has no coordinator, without starting or ending any.
 
-        Returns a line of text about each thing done.
+        Returns a line of text about each thing done. Does nothing while a tick runs or another process does the same.
         """
         from fleet.verbs.coord import wake
 
@@ -166,7 +166,7 @@ class Agents(Part):
         return listing.pane_of(ident)
 
     def list(self, project: str | None = None) -> list[AgentView]:
-        """Return the agents that have not ended, of one project or of all. `project` None means all projects."""
+        """Return the agents that have not ended, of one project or (None) of all."""
         view = self._by.view
         if project is not None:
             view.project(project)

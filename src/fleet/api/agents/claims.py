@@ -38,9 +38,10 @@ class Claims(Part):
         return [claim for claim in every if klass in {None, claim.class_} and kind in {None, claim.kind}]
 
     def inspect(self, ident: str) -> Inspected:
-        """Return the claims of a dispatch, each with what the world shows of it now; of an archived one as recorded.
+        """Return the claims of a dispatch, each with how the claimed thing looks now.
 
-        Raise Absent when there is no such dispatch, BadId when `ident` is no dispatch id.
+        The claims of an archived dispatch are returned as they were recorded. Raise Absent when there is no such
+        dispatch, BadId when `ident` is no dispatch id.
         """
         return claim_views.inspect(self._by.view, ident)
 
@@ -53,9 +54,9 @@ class Claims(Part):
         return disown_claim(self._by.context, ident, kind, reason)
 
     def acquire_prompt(self, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
-        """Write the prompt file of a dispatch into the home's folder `inbox`.
+        """Write the prompt file of a dispatch into the home's folder `inbox`, and record the dispatch's claim on it.
 
-        When no dispatch has this id, create it as pending.
+        When no dispatch has this id, add a pending dispatch. Raise NotOwned when the dispatch has another owner.
         """
         self._by.may("claims.acquire_prompt")
         if "/" not in wanted.owner:  # only a task's slug
@@ -63,7 +64,10 @@ class Claims(Part):
         return prompts.acquire_prompt(self._by.context, ident, content, wanted)
 
     def release_prompt(self, ident: str, kind: str) -> PromptOutcome:
-        """Release the claims of this kind that a dispatch holds."""
+        """Release the claims of this kind that a dispatch holds, such as the claim on its prompt file.
+
+        Raise NotOwned for an exclusive claim of a dispatch that has not ended.
+        """
         self._by.may("claims.release_prompt")
         return prompts.release_prompt(self._by.context, ident, kind)
 

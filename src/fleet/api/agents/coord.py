@@ -46,7 +46,11 @@ class Coord(Part):
         return seat.coord_spawn(self._by.context, wanted, after=after)
 
     def stop(self, project: str, reason: str) -> Unseated:
-        """End the coordinator of a project and empty its seat."""
+        """End the coordinator of a project and empty its seat; a candidate for the seat is withdrawn.
+
+        When the coordinator cannot be settled yet, `stopped` of the result is False and `why` says the reason. Raise
+        NoCoordinator when the seat is empty.
+        """
         self._by.may("coord.stop")
         return seat.stop(self._by.context, project, reason)
 
@@ -132,7 +136,7 @@ class Coord(Part):
     def watch(self, project: str) -> list[str] | None:
         """Wake the agent that coordinates a project if there is news for it. Continue failed turns, deliver messages.
 
-        Returns a line of text about each thing done; None when no agent coordinates the project.
+        Returns a line of text about each thing done, [] while a tick runs; None when no agent coordinates the project.
         """
         self._by.may("coord.watch")
         return wake.watch(self._by.context, project)
@@ -150,8 +154,8 @@ class Coord(Part):
     def drain(self, project: str | None = None) -> list[HandoffView]:
         """Advance every queued handoff as far as possible without waiting. Returns these handoffs.
 
-        With `project` None, advance those of all projects; for an agent, those of its own one. Raise NotAllowed when an
-        agent names another project.
+        With `project` None, a person advances the handoffs of all projects, an agent those of its own project. Raise
+        NotAllowed when an agent names another project.
         """
         speaker = self._by.may("coord.drain", project=project)
         return handoff.drain(self._by.context, project if speaker is None else speaker.project or "")
@@ -167,8 +171,9 @@ class Coord(Part):
     def finish_handoff(self, entry: str, *, limit: float) -> HandoffView:
         """Advance a handoff until it is done or dropped, or `limit` seconds have passed, and return its view.
 
-        `entry` is its id. When the time was over first, its state is still "queued", and `deferred` says what it waits
-        for. Raise Absent when there is no such handoff, NotAllowed when an agent names one of another project.
+        `entry` is the handoff's id. When the time runs out first, the view's state is still "queued", and `deferred`
+        says what the handoff waits for. Raise Absent when there is no such handoff, NotAllowed when an agent names a
+        handoff of another project.
         """
         row = self._by.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
         self._by.may("coord.finish_handoff", project=row.project if row is not None else None)

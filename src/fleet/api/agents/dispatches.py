@@ -59,10 +59,10 @@ class Dispatches(Part):
             return dispatch.dispatch(context, wanted)
 
     def start_new(self, wanted: Wanted, *, title: str, description: str = "", slug: str | None = None) -> Dispatched:
-        """Add a task and start an agent on it, before a coordinator starts one. `wanted` names no task.
+        """Add a task and start an agent on it, before a coordinator can start another agent. `wanted` names no task.
 
-        Add nothing when no agent could be started in the project. Raise OnlyAdded when the task was added and no agent
-        could be started on it, because too many run, for example.
+        When it is clear beforehand that no agent can be started in the project, add nothing. Raise OnlyAdded when the
+        task was added and no agent could be started on it, because too many run, for example.
         """
         speaker = self._by.may("dispatches.start_new", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "dispatches.start_new", wanted)
@@ -72,30 +72,41 @@ class Dispatches(Part):
         return dispatch.dispatch_new(context, new, wanted)
 
     def check_start(self, wanted: Wanted) -> None:
-        """Raise an error when this agent could not be started; start nothing.
+        """Raise the error with which the start of this agent would fail; start nothing.
 
-        It could not when a setting that it needs is not trusted, no engine is set, or the engine cannot start here.
+        It would fail when a setting that the agent needs is not trusted, no engine is set, or the engine cannot start
+        here.
         """
         plan.check_start(self._by.context, wanted)
 
     def stop(self, ident: str, reason: str = "stopped by a person") -> Ended:
-        """End an agent so that its work can be resumed."""
+        """Ask an agent to exit, wait, and kill what is left of it. Its work can be resumed.
+
+        The result says whether the dispatch is settled. Raise Refused when it has ended already.
+        """
         self._by.may("dispatches.stop", agent=ident)
         return end.end(self._by.context, ident, asked_for="stop", reason=reason)
 
     def stop_all(self, project: str, reason: str = "stopped by a person") -> Down:
-        """End all agents that work on tasks of a project, so that their work can be resumed."""
+        """Stop all agents that work on tasks of a project, as `stop` does. A merge that runs is left alone.
+
+        `left` of the result says what could not be ended, and why.
+        """
         self._by.may("dispatches.stop_all")
         self._by.context.project(project)
         return down.stop_all(self._by.context, project, reason=reason)
 
     def kill(self, ident: str, reason: str) -> Ended:
-        """End an agent and its attempt for good: the attempt cannot be resumed."""
+        """End an agent as `stop` does, but for good: its attempt counts as failed and cannot be resumed."""
         self._by.may("dispatches.kill", agent=ident)
         return end.end(self._by.context, ident, asked_for="kill", reason=f"killed: {reason}")
 
     def excuse(self, ident: str, pids: Sequence[int]) -> Excused:
-        """Record that these processes in a dispatch's worktree do not belong to the dispatch. End none of them."""
+        """Record that these processes in a dispatch's worktree do not belong to the dispatch. End none of them.
+
+        They no longer keep the dispatch from being settled. Raise NotExcused, and record none, when one of them cannot
+        be excused.
+        """
         self._by.may("dispatches.excuse")
         return excuse.excuse(self._by.context, ident, pids)
 
@@ -119,30 +130,35 @@ class Dispatches(Part):
             raise
 
     def resumable(self, project: str | None = None) -> Resumables:
-        """Return the dispatches that can be resumed, with the reason why each ended.
+        """Return the dispatches and the jobs that can be resumed, with the reason why each ended.
 
-        First settle the dispatches whose agent has died unnoticed.
+        First settle the dispatches whose agent has died unnoticed. `project` None means all projects.
         """
         return resume_all.resumable(self._by.context, project)
 
     def resume_all(self, project: str | None = None) -> ResumedMany:
-        """Resume every interrupted dispatch of one project or (None) of all, as far as the limits on agents allow."""
+        """Resume every interrupted dispatch and job of one project or (None) of all.
+
+        What cannot start now, because of the limits on agents for example, is in `waiting` of the result, with the
+        reason.
+        """
         self._by.may("dispatches.resume_all")
         return resume_all.resume_all(self._by.context, project)
 
     def resume_after_boot(self) -> ResumedMany | None:
-        """Resume what was interrupted when the machine went down, as far as the limits on agents allow.
+        """Resume, like `resume_all`, what was interrupted when the machine went down.
 
-        Returns None when everything was resumed already since this boot.
+        Returns None when this boot has resumed everything already.
         """
         self._by.may("dispatches.resume_after_boot")
         return resume_all.resume_after_boot(self._by.context)
 
     # looking ----------------------------------------------------------------------------------------------------------
     def find(self, given: str, project: str | None = None) -> str:
-        """Return the id of the dispatch that a person names: by its id, the beginning of it, its session or its task.
+        """Return the id of the dispatch that a person names: by its id, the beginning of its id, its task, or @last.
 
-        An archived dispatch is returned only when no other one fits. Raise NoSuchDispatch when none fits.
+        A task is named as SLUG or PROJECT/SLUG. An archived dispatch is returned only when no other dispatch fits.
+        Raise NoSuchDispatch when none fits, Ambiguous when several do.
         """
         return find_dispatch(self._by, given, project)
 
@@ -190,9 +206,9 @@ class Dispatches(Part):
 
 
 def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:
-    """Return the id of the dispatch that a person names by its id, the beginning of its id, its session or its task.
+    """Return the id of the dispatch that a person names by its id, the beginning of its id, its task, or @last.
 
-    Raise NoSuchDispatch when none fits, archived or not.
+    Raise NoSuchDispatch when no dispatch fits, archived ones included; Ambiguous when several fit.
     """
     here = _project_or_none(by)
     try:

@@ -40,9 +40,10 @@ class Jobs(Part):
     __slots__ = ()
 
     def run(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> JobEnded:
-        """Run a job until it has ended, or until `wanted` returns False.
+        """Run a job until it is done, has failed, or is cancelled. It pauses when `wanted` returns False.
 
-        `tell` is called with each step of its progress.
+        A job whose id is known runs again: its input is read anew, and items that are done stay done. `tell` is called
+        with each event of its progress.
         """
         from fleet.verbs.jobs import begin
 
@@ -66,7 +67,10 @@ class Jobs(Part):
         return begin.resume_job(self._by.context, ident, tell, wanted, force=force)
 
     def cancel(self, ident: str, reason: str) -> JobCancelled:
-        """End a job for good and record the reason."""
+        """Cancel a job for good: start nothing more, end its attempts, and remove its worktrees. Its commits are kept.
+
+        If another process runs the job, that process ends the attempts. Raise Refused for a job that is done.
+        """
         from fleet.verbs.jobs import cancel
 
         self._by.may("jobs.cancel")
@@ -78,7 +82,10 @@ class Jobs(Part):
         return row.id if row else None
 
     def find(self, given: str) -> str:
-        """Return the id of the job that a person names by its id, the beginning of its id, or @last."""
+        """Return the id of the job that a person names by its id, the beginning of its id, or @last.
+
+        Raise NoSuchJob when none fits, Ambiguous when several do.
+        """
         from fleet.verbs.jobs import listing
 
         return listing.find_job(self._by.view, given)
@@ -122,7 +129,8 @@ class Jobs(Part):
     def retry(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsRevived:
         """Put the items `which` of the dead-letter queue back into the job; with `everything`, the whole queue.
 
-        Raise Refused for an item that is not in the queue, and for a job that was cancelled.
+        The runner of the job starts them; when no process runs the job, it has to be resumed. Raise Refused for an item
+        that is not in the queue, and for a job that was cancelled.
         """
         from fleet.verbs.jobs.items import dead_letters
 
@@ -130,7 +138,10 @@ class Jobs(Part):
         return dead_letters.retry(self._by.context, ident, which, everything=everything)
 
     def drop(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsDropped:
-        """Give up the items `which` of the dead-letter queue for good; with `everything`, the whole queue."""
+        """Give up the items `which` of the dead-letter queue for good; with `everything`, the whole queue.
+
+        They end as skipped, and their worktrees are removed. Uncommitted work is kept in refs.
+        """
         from fleet.verbs.jobs.items import dead_letters
 
         self._by.may("jobs.drop")

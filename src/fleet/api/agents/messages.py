@@ -43,7 +43,8 @@ class Messages(Part):
     def send(self, text: str, *, agent: str | None = None, project: str | None = None) -> list[Sent]:
         """Send a message to one agent, to all agents of a project, or, with neither, to all agents.
 
-        Returns for each recipient whether it was delivered.
+        Returns for each recipient whether the message was delivered, after waiting up to five seconds if that is about
+        to happen. Raise Refused when the agent has ended.
         """
         recipient = find_dispatch(self._by, agent) if agent else None
         self._by.may("messages.send", agent=recipient, project=project or "")
@@ -85,7 +86,10 @@ class Messages(Part):
         return row if row is not None and row.delivered_at is not None else None
 
     def inbox(self) -> list[Received]:
-        """Return the unacknowledged messages of the calling agent. Raise Refused for a person."""
+        """Hand out the messages that wait for the calling agent, at most 20, and return them.
+
+        A message that is not acknowledged within a minute waits again. Raise Refused for a person.
+        """
         if self._by.speaker is None:
             raise errors.Refused(what="only an agent has an inbox; `fleet message` writes to one")
         self._by.may("messages.inbox")

@@ -35,7 +35,7 @@ class Sessions(Part):
         return launch(self._by.context, ident)
 
     def settle(self, ident: str) -> Ended:
-        """End a dispatch if its process is proven dead.
+        """End a dispatch if its process is proven dead, and release what the dispatch held.
 
         The result says whether the dispatch was settled, and if not, why.
         """
@@ -71,9 +71,9 @@ class Sessions(Part):
         return ended
 
     def _restart_coordinator(self, ident: str) -> None:
-        """Start fleet's own coordinator loop again if the dispatch was one that holds its seat and died by itself.
+        """Start fleet's own coordinator loop again if this dispatch was that loop, has the seat, and died by itself.
 
-        Do nothing when somebody asked the loop to exit, or when the limits of restarts forbid it.
+        Do nothing when somebody asked the loop to exit, or when the limit of restarts is reached.
         """
         projects = self._by.store.read(lambda rows: q.seats_held_by(rows, dispatch=ident))
         if projects:

@@ -54,9 +54,10 @@ class Homes(Part):
     def disown(self, ident: str, reason: str) -> DisownedDispatch:
         """End a dispatch because a person says that its home or machine no longer exists.
 
-        `ident` is the dispatch, or a job, which this home takes over. `reason` is recorded. Afterwards the dispatch's
-        claims are released as far as possible, and `left` of the result says what remains. In a home that was moved, no
-        claims are released: only the database is changed.
+        `ident` is the id of the dispatch; with the id of a job, this home takes the job over. `reason` is recorded.
+        Afterwards the dispatch's claims are released as far as possible, and `left` of the result says what remains. In
+        a home that was moved, no claims are released: only the database is changed. Raise NotDisowned when it can still
+        be ended in the usual way, by this home or by another one on this machine.
         """
         self._by.may("homes.disown")
         disowned = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
@@ -65,8 +66,8 @@ class Homes(Part):
     def install_daemon(self, *, start: bool = True) -> DaemonUnit:
         """Let the system start this home's daemon at login: with a systemd user unit, or a launchd agent on macOS.
 
-        A daemon that runs already finishes what it has begun and ends, and the system starts another one. Without `start`,
-        it runs on, and the system starts one at the next login.
+        A daemon that runs already finishes what it has begun and ends, and the system starts another daemon. Without
+        `start`, a running daemon runs on, and the system starts none before the next login.
         """
         self._by.may("homes.install_daemon")
         running = lifecycle.other_than_unit(self._by) if start else None

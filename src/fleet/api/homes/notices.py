@@ -19,7 +19,7 @@ class Notices(Part):
     __slots__ = ()
 
     def send_due(self) -> Words:
-        """Record which situations have begun or ended, and send the notices that are due.
+        """Record which situations (an agent asks, for example) have begun or ended, and send the notices that are due.
 
         Returns a line of text about each notice sent. Each is sent once, however often this is called. Does nothing
         while another process of this home sends notices.
@@ -28,7 +28,7 @@ class Notices(Part):
         return send.send_due(self._by.context)
 
     def test(self, channel: NoticeChannel | None = None) -> list[ChannelTried]:
-        """Send a test message to one channel, or to each one in the settings.
+        """Send a test message by one channel, or (None) by each channel that the settings name.
 
         Returns for each channel whether it worked.
         """

@@ -38,7 +38,7 @@ class Operations(Part):
         yield from [*old, *self.list(which, limit=limit)][-limit:]
 
     def newest(self) -> int:
-        """Return the sequence number of the newest operation."""
+        """Return the sequence number of the newest operation; 0 when there is none."""
         return self._by.store.read(operations.newest)
 
     def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[OperationView]:

@@ -145,9 +145,10 @@ class Projects(Part):
         return clear.in_the_way(self._by.context, name)
 
     def clear(self, name: str) -> Cleared:
-        """Release all that a project holds, so that it can be removed.
+        """Stop a project's coordinator and agents, and release what its tasks hold, so that it can be removed.
 
-        Raise ProjectInUse when something could not be released.
+        Tasks that are at work or hold a worktree are archived; those that have not ended are abandoned first.
+        Uncommitted work is committed to refs. Raise ProjectInUse when something could not be released.
         """
         self._by.may("projects.clear")
         names.project(name)
@@ -209,7 +210,11 @@ class Projects(Part):
         environment.keep_environment(self._by.context)
 
     def begin(self, project: str, chosen: Chosen) -> Begun:
-        """Write the chosen settings into fleet.toml, keep the target branch, and start a coordinator unless one lives."""
+        """Write the chosen settings into fleet.toml and trust them, and start or resume a coordinator unless one lives.
+
+        Also store the target branch and the environment variables for agents, and start fleet's own coordinators of
+        other projects again where they have died.
+        """
         self._by.may("projects.begin")
         engines = engine_choices(chosen.engine)
         for name in engines:

@@ -25,8 +25,9 @@ class Sweep(Part):
     def run(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Swept]:
         """Find what ended dispatches and tasks left behind; with `kill`, release it.
 
-        `phases` names the parts of the sweep to do: "orphans", "retry-releases", "reconcile-derived", "warm-trees".
-        Returns each finding and what was done with it.
+        `phases` names the parts of the sweep to do: "orphans", "retry-releases", "reconcile-derived"; "warm-trees",
+        only together with "retry-releases", also removes the merge trees that are kept for the next merge. Returns each
+        finding and what was done with it, or would be done with `kill`.
         """
         if kill:
             self._by.may("sweep.run")

@@ -24,7 +24,7 @@ class Views(Part):
     __slots__ = ()
 
     def overview(self) -> ProjectsOverview:
-        """Return all projects with counts of their tasks."""
+        """Return all projects with counts of their tasks, and lines about claims that should have been released."""
         from fleet.verbs.views import overview
 
         return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now()))

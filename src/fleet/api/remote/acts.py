@@ -112,8 +112,8 @@ FURTHER = {
 }
 # Arguments that are functions. The daemon pushes the values to call them with; it ends the act when `wanted` says so.
 CALLBACKS = frozenset({"tell", "progress", "wanted"})
-# These continue a job from its state in the store: what was interrupted is gone on with. A step that the first try has committed
-# may be due again, so it must not be found by its key.
+# These methods continue a job from its state in the store. When such a request is repeated, a change that the first try
+# has committed may be due again: so the repetition makes its changes under new keys.
 GONE_ON_WITH = frozenset({"jobs.run", "jobs.resume"})
 
 

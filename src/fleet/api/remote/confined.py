@@ -32,7 +32,10 @@ class ConfinedPart:
         self._by = by
 
     def __getattr__(self, method: str) -> object:
-        """Return a method of the part. One that reads, or may only read, is returned with a check; an act checks by itself."""
+        """Return a method of the part; one that reads, always or with some arguments only, is returned with a check.
+
+        Any other method is an act, which checks by itself what the agent's role may do.
+        """
         own, whole = getattr(self._part, method), f"{self._name}.{method}"
         checks_itself = whole in ACTS and whole not in reads.READS
         return own if checks_itself or not callable(own) else self._checked(whole, own)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fleet.api.remote.wire import Json
 
-# Seconds within which a daemon greets; one that is stopped does not.
+# Seconds within which a daemon greets. A suspended one (by SIGSTOP, for example) does not.
 GREETING = 5.0
 # Seconds within which the daemon answers what it does in a thread: reads, and short looks at the outside. Longer acts are done by
 # child processes of the daemon, and take as long as they take: after each 60 seconds a client looks whether the daemon still greets.
@@ -59,7 +59,7 @@ class Door:
 
     @classmethod
     def of(cls, home: str, *, patience: float | None = None) -> Self | None:
-        """Return a connection to the daemon of a home.
+        """Return a connection to the daemon of a home, or to the daemon at the socket that FLEET_DOOR names.
 
         None when no daemon of this version greets within `patience` seconds (5 when that is None), or FLEET_DIRECT is
         set.
@@ -113,10 +113,12 @@ class Door:
     ) -> Json:
         """Send one request and return its answer.
 
-        Lines that the daemon pushes before the answer go to the function `pushed`. Raise the error that the daemon answers;
-        DoorClosed when the connection breaks before the answer, or nothing comes for `patience` seconds: with `is_long`
-        only if the daemon does not greet another connection either. The connection cannot be used after that. `key` is
-        the idempotency key of a change, `caller` the actor that the daemon acts for; None: the daemon takes its own.
+        Lines that the daemon pushes before the answer go to the function `pushed`. `key` is the idempotency key of a
+        change. `caller` says for whom the daemon acts; None: for the user that the daemon runs as.
+
+        Raise the error that the daemon answers. Raise DoorClosed when the connection breaks before the answer, or when
+        nothing comes for `patience` seconds (None: no limit). With `is_long`, such a silence counts only if the daemon
+        does not greet another connection either. After DoorClosed the connection cannot be used.
         """
         if patience is not None:
             self._socket.settimeout(patience)
@@ -133,7 +135,8 @@ class Door:
     def _answer_to(self, number: int, pushed: Callable[[Json], None], *, is_long: bool) -> Json:
         """Return the answer to the request with this number; lines that come before it go to `pushed`.
 
-        Raise the error that the daemon answers. With `is_long`, wait on while the daemon is not silent.
+        Raise the error that the daemon answers. With `is_long`, keep waiting as long as the daemon greets a new
+        connection.
         """
         while True:
             try:
@@ -209,7 +212,7 @@ class Door:
 
 
 def _is_silent(path: str) -> bool:
-    """Whether a process listens at the socket and does not greet within 20 seconds, as one that is stopped.
+    """Whether a process listens at the socket and does not greet within 20 seconds, as a suspended process does not.
 
     A daemon that ends or has too many clients is not silent: it removes its socket, or closes the connection.
     """

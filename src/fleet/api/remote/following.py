@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 _LOOK = 0.5
 # Seconds without a push after which the follower looks into the store. A daemon pushes within two seconds.
 _SILENT = 3.0
-# Seconds within which a daemon subscribes a follower, and sends the rest of a line. One that is stopped does not.
+# Seconds within which a daemon subscribes a follower, and sends the rest of a line. A suspended one does not.
 _ANSWER = 5.0
 # Seconds within which a daemon that did not answer before has to greet. The follower polls the store otherwise.
 _GREETING_AGAIN = 0.5
 
 
 class Silence:
-    """Judges whether a silent daemon has stopped: then operations were committed seconds ago, and it did not push them.
+    """Judges whether a daemon that pushes nothing is suspended (by SIGSTOP, for example), or whether nothing happens.
+
+    It is suspended when operations were committed seconds ago and it has not pushed them.
 
     `newest` reads the number of the newest operation from the store.
     """
@@ -41,7 +43,10 @@ class Silence:
         self._waited, self._due = 0.0, -1
 
     def is_too_long(self, waited: float, after: int) -> bool:
-        """Whether the daemon has stopped, after `waited` more seconds of silence. `after` is the last operation that it pushed."""
+        """Whether the daemon is suspended, after `waited` more seconds without a push.
+
+        `after` is the number of the last operation that the daemon pushed.
+        """
         self._waited += waited
         if self._waited < _SILENT:
             return False
@@ -65,7 +70,10 @@ class PushedChanges:
         self._patience: float | None = None
 
     def next_change(self, after_seq: int, timeout: float) -> int | None:
-        """Return the number of the newest operation once it differs from `after_seq`; None after `timeout` seconds."""
+        """Return the number of the newest operation once it differs from `after_seq`.
+
+        Returns None after `timeout` seconds; at once after a new connection, when the number does not differ.
+        """
         if self._newest > after_seq:
             return self._newest
         try:
@@ -92,7 +100,7 @@ class PushedChanges:
     def _hear(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds for the daemon to push the number of the newest operation, and keep it.
 
-        Returns False when none came. Raise DoorClosed when the daemon has stopped.
+        Returns False when none came. Raise DoorClosed when the daemon is suspended.
         """
         left = timeout
         while self._door is not None:
@@ -148,7 +156,7 @@ class PushedOperations:
         """Yield each operation after a number as the daemon pushes it.
 
         A bare number means that the operations up to it were rotated into the archive. Ends when `wanted()` is false, when
-        the daemon closes the connection, or when it has stopped.
+        the daemon closes the connection or does not answer, or when it is suspended.
         """
         self._silence.end()
         door = None

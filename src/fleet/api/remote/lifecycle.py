@@ -29,7 +29,7 @@ _AGAIN = 1.0
 # Seconds for which `start` waits for a process that holds the home and does not answer: it may be starting or ending.
 _PASSING = 5.0
 _LOOK = 0.05
-# Seconds within which the daemon answers a question about its status; one that is stopped does not.
+# Seconds within which the daemon answers a question about its status. A suspended one (by SIGSTOP) does not.
 _ANSWER = 10.0
 # Seconds within which a new daemon takes the seats that its predecessor held.
 _SEATS = 20.0
@@ -65,8 +65,8 @@ def _answered(by: Actor) -> DaemonStatus | None:
 def _absent(by: Actor) -> DaemonStatus:
     """Return the status of a home that has no daemon, or whose daemon does not answer.
 
-    The status names the process of a daemon that does not answer. Only for a person it lists the projects whose
-    coordinator needs a daemon, or says why the store, which knows them, cannot be used.
+    The status names the process of a daemon that does not answer. For a person, it also lists the projects whose
+    coordinator needs a daemon; when the store cannot be read, it says why instead.
     """
     unheld, why, silent = [], None, why_silent(by)
     try:
@@ -157,7 +157,7 @@ def _wait_out(by: Actor) -> DaemonStatus | None:
 
 
 def refuse_unusable_store(by: Actor) -> None:
-    """Raise the error of an unusable store, unless it is that a database server is silent: a daemon waits for that."""
+    """Raise the error of an unusable store, but not when only the database server is silent: a daemon waits for it."""
     if isinstance(by.store, UnusableStore) and not isinstance(by.store.why, errors.StoreUnreachable):
         raise by.store.why
 

@@ -1,7 +1,7 @@
 """The parts of `Fleet` while a daemon runs: the daemon performs the methods that change something; all others run here.
 
-A command has one key. When the daemon dies before it answers, the command goes on by itself under the same key: a step
-that was committed is found by its key and not done twice.
+Each call has one idempotency key. When the daemon dies before it answers, this process performs the call itself under
+the same key: a step that the daemon has committed is found by that key and not done twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-# The variables of the asker's environment that a light request needs.
+# The variables of the asker's environment that a quick or light request sends, besides those of fleet (FLEET_*).
 _NAMED = frozenset({"USER", "LOGNAME", "HOME", "LANG", "TERM", "NO_COLOR", "FORCE_COLOR"})
 # Seconds to wait while the child process of a daemon that has ended still holds the job.
 _ENDING = 30.0
@@ -153,8 +153,8 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
 def caller_of(by: Actor, method: str = "") -> Json:
     """Return the `caller` of a request: who asks, with which token, and from which directory and environment.
 
-    A heavy method (see `acts`), which starts processes, gets the whole environment; others only the variables that fleet
-    reads.
+    `method` is like "tasks.add". A heavy method (see `acts`), which starts processes, gets the whole environment;
+    others only the variables that fleet reads.
     """
     whole = WAYS.get(method) == "heavy"
     environ = {

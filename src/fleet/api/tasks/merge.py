@@ -30,7 +30,10 @@ class Merge(Part):
     __slots__ = ()
 
     def task(self, *, project: str, slug: str) -> Merged:
-        """Merge a task's work into the integration branch. Wait while another merge of the project runs."""
+        """Merge a task's work into the integration branch. Wait while another merge of the project runs.
+
+        After a conflict or a failed verify command, park the task and raise NotMergeable.
+        """
         self._by.may("merge.task", project=project)
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
@@ -40,8 +43,8 @@ class Merge(Part):
     def together(self, *, project: str, slugs: list[str]) -> MergedTogether:
         """Merge the work of several tasks, one on top of another, and verify the result once.
 
-        When that fails, split the tasks to find those at fault. Returns the merged tasks and the refused ones with
-        their errors. Waits while another merge of the project runs.
+        When that fails, split the tasks to find those at fault, and park them. Returns the merged tasks and the refused
+        ones with their errors. Waits while another merge of the project runs.
         """
         self._by.may("merge.together", project=project)
         context = self._by.context
@@ -64,21 +67,29 @@ class Merge(Part):
         return turn.describe_ahead(self._by.view, project)
 
     def mergeable(self, *, project: str) -> list[str]:
-        """Return the slugs of the project's tasks that are done and not merged."""
+        """Return the slugs of the project's tasks whose work waits to be merged, most urgent first.
+
+        They are done or have only the merge left, no agent works on them, and they have no pull request.
+        """
         return [row.slug for row in self._by.store.read(lambda rows: q.mergeable_tasks(rows, project=project))]
 
     def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Landing:
         """Fast-forward the target branch to the integration branch. With `dry`, only return what would land.
 
         `here` is the directory of the person's checkout, None for none. A target branch that is checked out is moved
-        only when it is checked out there, and never for an agent; otherwise the result says why not, and how to land.
+        only when `here` is its checkout, and never for an agent; otherwise the result says why it was not moved, and
+        how to land.
         """
         if not dry:
             self._by.may("merge.land")
         return land.land(self._by.context, project, dry=dry, here=None if self._by.speaker else here)
 
     def recorded(self, *, project: str) -> list[MergeView]:
-        """Return every recorded merge of a project, newest first, and whether the integration branch contains it."""
+        """Return every recorded merge of a project, newest first, with its state.
+
+        The state is "missing" when neither the integration branch nor the target branch contains the merge,
+        "acknowledged" when a person has said that it is missing on purpose, else "contained".
+        """
         return recorded.list_merges(self._by.view, project)
 
     def restore(self, *, project: str) -> MergesRestored:
@@ -93,14 +104,17 @@ class Merge(Part):
 
     # pull requests ----------------------------------------------------------------------------------------------------
     def open_pull(self, *, project: str, slug: str) -> PullRequestView:
-        """Push a task's branch and open a pull request for it."""
+        """Push a task's branch and open a pull request for it, unless one was opened before.
+
+        Raise NotPulled when pushing or opening fails.
+        """
         self._by.may("merge.open_pull")
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
         return pull_requests.open_pull_request(context, project, slug)
 
     def check_pull(self, *, project: str, slug: str) -> PullRequestView:
-        """Return the state of a task's pull request. When it is merged, mark the task as done."""
+        """Return the state of a task's pull request. When it is merged, end the task; when closed, park the task."""
         self._by.may("merge.check_pull", project=project)
         return pull_requests.check_pull_request(self._by.context, project, slug)
 

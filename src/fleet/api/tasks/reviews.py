@@ -45,7 +45,10 @@ class Reviews(Part):
         return named_commit.reviewed_work(self._by.context, task, verdicts)
 
     def rehearse(self, *, project: str, slug: str) -> Tried:
-        """Merge a task's work for trial, run its verify command, and write the result into the task's log."""
+        """Merge a task's work for trial, run its verify command, and write the result into the task's log.
+
+        No branch is moved. Waits while a merge of the project runs.
+        """
         self._by.may("reviews.rehearse", project=project)
         tried = rehearse.rehearse(self._by.context, project, slug)
         message = clean(f"tried before the review: {tried.says.strip()}")

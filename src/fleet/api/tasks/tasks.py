@@ -103,7 +103,11 @@ class Tasks(Part):
         return self._by.commit(edit.edit(wanted), key)
 
     def retry(self, *, project: str, slug: str, anew: bool = False, key: str | None = None) -> Reopened:
-        """Open a blocked or ended task again, at the stage it had reached; with `anew`, from the worker stage."""
+        """Open a blocked or ended task again.
+
+        A blocked or failed task keeps the stage that it had reached; with `anew`, or when it was done or abandoned, it
+        begins again with a worker.
+        """
         from fleet.api.tasks.advice import advised
         from fleet.verbs.tasks import reopen
 
@@ -112,7 +116,7 @@ class Tasks(Part):
             return self._by.commit(reopen.retry(project=project, slug=slug, anew=anew), key)
 
     def pause(self, *, project: str, slug: str, paused: bool = True, key: str | None = None) -> Paused:
-        """Pause a task, so that no agent starts on it; with `paused=False`, end the pause."""
+        """Pause a task, so that no agent starts on it; with `paused=False`, end the pause. A running agent goes on."""
         from fleet.verbs.tasks import reopen
 
         self._by.may("tasks.pause", project=project)
@@ -127,7 +131,7 @@ class Tasks(Part):
 
     # working ----------------------------------------------------------------------------------------------------------
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Claimed:
-        """Assign a ready task to the speaker. When several claim it at once, one gets it.
+        """Assign a ready task to the speaker. When several claim it at once, one gets it; the others get TaskHeld.
 
         With `override`, a person claims an open task that is not ready, or takes a task from its assignee.
         """

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         """A source that says when operations were committed."""
 
         def next_change(self, after_seq: int, timeout: float) -> int | None:
-            """Wait for an operation after `after_seq`.
+            """Wait until the number of the newest operation differs from `after_seq`, and return that number.
 
-            Returns the newest sequence number; None after `timeout` seconds.
+            Returns None after `timeout` seconds at the latest.
             """
 
         def close(self) -> None:
@@ -51,4 +51,4 @@ class PolledChanges:
             self._clock.wait(min(self._every, left))
 
     def close(self) -> None:
-        """Do nothing: the store belongs to somebody else."""
+        """Do nothing: the caller closes the store."""

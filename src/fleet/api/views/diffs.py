@@ -49,8 +49,8 @@ class FileDiff:
     def line_for(self, number: int) -> int | None:
         """Return the line number in the new file that belongs to the line with the index `number` in `lines`.
 
-        A removed line or a heading has no such number: then it is that of the next line of this diff that has one, else
-        of the last one before. None when no line of this diff is in the new file.
+        A removed line or a heading is not in the new file: then return the number of the next line of this diff that is
+        in the new file, else of the last such line before. None when no line of this diff is in the new file.
         """
         after = (line.new for line in self.lines[number:] if line.new is not None)
         before = (line.new for line in reversed(self.lines[:number]) if line.new is not None)

@@ -64,7 +64,7 @@ WANTED = frozenset({"needs you", "to review", "failed"})
 def rows_of(
     page: Overview, agents: list[AgentView], tasks: list[ShownTask], kept: list[KeptThing], now: int
 ) -> list[RowView]:
-    """Return all rows of the board: for each project its own row, its coordinator, then the rest, problems first.
+    """Return all rows of the board: for each project its own row, its coordinator, then its other rows, problems first.
 
     Projects in which something waits for a person come first.
     """

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LaunchOrEnd
     from fleet.store.transaction import Rows
 
-# The first words of the operations that launch: a coordinator that the daemon runs is launched with its dispatch.
+# The first words of the operations that record a launch. A coordinator that the daemon plays is launched by the
+# operation that dispatches it.
 _LAUNCHES = frozenset({"launch", "dispatch"})
 _OUTCOMES: dict[str, SpanOutcome] = {"done": "done", "failed": "failed", "blocked": "blocked"}
 
