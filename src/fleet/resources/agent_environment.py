@@ -35,7 +35,7 @@ class AgentEnvironment:
     def look(self, claim: Claim, world: World) -> Look:
         """Return whether the file is at the claim's path.
 
-        `ours` for a regular file, `absent` for none, as after the launch, `foreign` for anything else,
+        `ours` for a regular file, `absent` for nothing (the launch deletes the file), `foreign` for anything else,
         `unknown` when the path cannot be looked at.
         """
         return look_at_file(f"{world.home}/{claim.name}")

@@ -1,4 +1,4 @@
-"""coord_prompt_inbox: the file with the prompt of a dispatch, written atomically."""
+"""coord_prompt_inbox: the file with the prompt of a dispatch of any kind, not only of a coordinator."""
 
 from __future__ import annotations
 

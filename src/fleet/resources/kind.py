@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Order:
-    """The facts that the kinds of resources need to create those of a dispatch or of a job's runner.
+    """What the kinds need to know to create the resources of one dispatch, or of one job's runner.
 
-    '' and None in a field mean that there is none.
+    '' or None in a field: there is no such value.
     """
 
     dispatch: str
@@ -27,8 +27,10 @@ class Order:
     repository: str
     kind: DispatchKind = "worker"
     engine: str = ""
+    # The task's branch, and whether it existed when the dispatch was planned.
     branch: str = ""
     branch_was_there: bool = True
+    # The commit at which a new branch, or a merge tree, starts.
     base: str | None = None
     # The commit to merge; for an agent, the tip of its task's branch if that is known as work of the task.
     work: str = ""
@@ -36,16 +38,19 @@ class Order:
     branch_mark: str = ""
     integration: str = ""
     prompt: str = ""
+    # The variables that fleet sets for the agent.
     env: dict[str, str] = field(default_factory=dict)
     # The variables that the agent inherits from the person or process that asked for it. They may be secret.
     passed: dict[str, str] = field(default_factory=dict, repr=False)
+    # The command that the session runs, its directory, and the tmux server (process identity) on which it is created.
     words: tuple[str, ...] = ()
     cwd: str = "/"
     server: str = ""
     # The job, when the order is for a job's runner and not for a dispatch.
     job: str = ""
+    # Seconds that git may take to create a worktree.
     git_limit: float = 600.0
-    # Creates other resources while a program such as git works. Safe to call again.
+    # Creates the resources that need no other program, while git works on this one. Safe to call again.
     meanwhile: Callable[[], None] | None = None
 
 
@@ -53,6 +58,7 @@ class Kind(Protocol):
     """One kind of resource outside the database, such as a worktree or a tmux session."""
 
     name: str
+    # The class of the kind: `exclusive`, `adoptable` or `delivery`; see the table in `fleet.resources`.
     klass: str
     # Whether another program (git, tmux) creates the resource. It may outlive fleet, so it inherits the effect lock.
     by_program: bool
@@ -64,7 +70,11 @@ class Kind(Protocol):
         """Return the data that `look` and `release` need; the claim stores it before the resource is created."""
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return whether the resource is ours, absent, foreign or unknown. Changes nothing."""
+        """Return what is there under the claim's name. Changes nothing.
+
+        `ours`: the claim's resource, which may be released. `absent`: nothing. `foreign`: something that is not the
+        claim's. `unknown`: it could not be found out.
+        """
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Create the resource, or complete a half-made one whose creator died.
@@ -73,7 +83,7 @@ class Kind(Protocol):
         """
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the resource. Safe when it was never created.
+        """Remove the resource. Do nothing when it was never created.
 
         `lock` is the descriptor of the claim's effect lock, which the program that removes the resource inherits.
         """

@@ -36,8 +36,8 @@ class MergeTree:
         """Return `ours` if git lists the merge tree.
 
         If git does not list it: `foreign` when something is at its path, else `absent`; an empty folder that an
-        interrupted creation left does not count. If git fails: `ours` when this claim began to create the merge tree,
-        else `unknown`.
+        interrupted creation left does not count. If git fails: `ours` when this claim's interrupted creation left
+        parts of the merge tree, else `unknown`.
         """
         known = world.git.worktrees(claim.data["repository"])
         if known is None:
@@ -47,7 +47,10 @@ class MergeTree:
         return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the merge tree at commit `order.base`; raise WorktreeRefused if it is None or the path is taken."""
+        """Create the merge tree at the commit `order.base`.
+
+        Raise WorktreeRefused when `order.base` is None or something is at the path.
+        """
         gate = world.git_gate(order.repository)
         gate.take(wait=_GATE_WAIT)
         try:
@@ -64,9 +67,9 @@ class MergeTree:
             gate.give()
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the merge tree; raise GitRefused when something else, or something unknown, is at its path.
+        """Remove the merge tree, with all changes in it: only git and the verify command have written there.
 
-        Nothing is lost: only git and the verify command have written in it.
+        Raise GitRefused when something else, or something unknown, is at its path.
         """
         gate = world.git_gate(claim.data["repository"])
         gate.take(wait=_GATE_WAIT)

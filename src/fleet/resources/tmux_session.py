@@ -42,7 +42,12 @@ class TmuxSession:
         return self.look_in_listing(claim, world.tmux.listing(), world)
 
     def look_in_listing(self, claim: Claim, listing: Listing, world: World) -> Look:
-        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a listing of all panes."""
+        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a listing of all panes.
+
+        `foreign`: a person has started another program in the dead agent's pane, or another session has its name.
+        `absent`: the server on which the pane was created does not list it, or that server and the agent are proven
+        dead.
+        """
         pane = listing.pane_of(claim.dispatch or "")
         if pane is not None:
             return "foreign" if _is_respawned(claim, pane, world) else "ours"

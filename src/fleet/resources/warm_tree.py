@@ -33,10 +33,10 @@ class WarmTree(MergeTree):
 
 
 def reset(world: World, path: str, commit: str, *, keep: Iterable[str], lock: int) -> bool:
-    """Reset a warm tree to a commit, detached from any branch; ignored files and those in `keep` stay.
+    """Reset a warm tree to a commit, detached from any branch. Ignored files, and those named in `keep`, stay.
 
-    `lock` is the descriptor of an effect lock. Return False when git refuses or the tree is not clean afterwards: it has to
-    be created anew then.
+    `lock` is the descriptor of an effect lock. Return False when git refuses or the tree is not clean afterwards; then
+    the caller has to create the tree anew.
     """
     # HEAD is detached first: a verify command may have checked out a branch, and a reset would move that branch.
     words = ["checkout", "--force", "--detach", "--quiet", commit]
@@ -57,7 +57,7 @@ def untracked(world: World, path: str) -> list[str]:
 def fingerprint(command: str | None, files: Mapping[str, str], patterns: Sequence[str]) -> str:
     """Return a hash of the setup command (None: there is none) and of the files that it depends on.
 
-    `files` maps each file to a text that changes with its content; `patterns` select the files that count.
+    `files` maps each file to a text that changes with its content; only files that match one of `patterns` are hashed.
     """
     import hashlib  # noqa: PLC0415 - the kinds are loaded together, also where nothing is merged
 

@@ -27,7 +27,10 @@ class WorkerDir:
         return f"{world.home}/{paths.worker_dir(order.project, order.slug or '')}"
 
     def data_for(self, order: Order, world: World) -> dict[str, Any]:
-        """Return {"was_there": True} if the folder already has entries, a person's or of a lost database; else {}."""
+        """Return {"was_there": True} if files are in the folder already, else {}.
+
+        A person has put them there, or a dispatch of which the database knows nothing (a backup was restored).
+        """
         return {"was_there": True} if _has_entries(self.name_for(order, world)) else {}
 
     def look(self, claim: Claim, _world: World) -> Look:
@@ -50,7 +53,7 @@ class WorkerDir:
     def release(self, claim: Claim, world: World, _lock: int) -> None:
         """Remove the folder; raise OSError when that fails.
 
-        A folder that existed before the claim stays, without fleet's notes on the worktree.
+        A folder that had files before the claim stays; only fleet's notes on the worktree are deleted from it.
         """
         if claim.data.get("was_there"):
             for note in ("set-up", "changed.json"):

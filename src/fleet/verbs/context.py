@@ -44,11 +44,11 @@ class Committer:
     def caller(self, key: str | None = None) -> Caller:
         """Return the Caller of a request that this actor makes at this moment.
 
-        `key` is the request's idempotency key; with None a new one is made. Raise BadName when it is not valid.
+        `key` is the request's idempotency key; with None a new key is made. Raise BadName when the key is not valid.
         """
         if key is None:
             key = self.ids.key()
-        elif key != self._invocation:  # which was checked when it began
+        elif key != self._invocation:  # the invocation's own key was checked when the invocation began
             names.key(key)
         return Caller(actor=self.actor, at=self.clock.now(), key=key, dispatch=self.dispatch)
 
@@ -74,9 +74,9 @@ class Committer:
         return change.returns.from_json(result)  # the stored result: this key was committed before
 
     def under(self, key: str | None) -> Invocation:
-        """Return a `with` block whose changes belong to one invocation: the idempotency key of each derives from `key`.
+        """Return a context manager: the changes committed in its `with` block belong to one invocation.
 
-        With None, each change gets a new key.
+        The idempotency key of each change is derived from the invocation's `key`; with None, each gets a new key.
         """
         return Invocation(self, key)
 
@@ -90,7 +90,10 @@ class Committer:
         self._invocation = None
 
     def has_committed(self, why: str) -> bool:
-        """Return whether the invocation has committed a change for this reason: now, or when it was made before under its key."""
+        """Return whether the invocation has committed a change with the reason `why`; False outside an invocation.
+
+        An earlier run of the invocation, with the same key, counts too.
+        """
         if self._invocation is None:
             return False
         beginning = f"{self._invocation}:"
@@ -113,7 +116,7 @@ class Committer:
 
 
 class Invocation:
-    """A `with` block whose changes belong to one invocation. See `Committer.under`."""
+    """The context manager of one invocation; see `Committer.under`."""
 
     __slots__ = ("_by", "_key")
 
@@ -210,7 +213,7 @@ class Context(Request):
 
 
 class StorelessContext(Context):
-    """A request that is made while the store cannot be read. No repository is known, so git runs in no repository."""
+    """A request that is made while the store cannot be read. It knows no projects, so git may run in no repository."""
 
     __slots__ = ()
 

@@ -93,7 +93,7 @@ def mark_unmarked_branch(claim: Claim, owner: str, world: World) -> None:
 
 
 def _may_be_marked_branch(mark: str, birth: Birth) -> bool:
-    """Return whether fleet's mark in git's configuration can be about this branch, not about an earlier one of its name.
+    """Return whether fleet's mark in git's configuration can be about this branch, not an earlier one of the same name.
 
     The reflog says when and by whom the branch was made (`birth`). True when the reflog is too short to say.
     """

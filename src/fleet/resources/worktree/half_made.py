@@ -49,7 +49,7 @@ def is_empty_folder(claim: Claim) -> bool:
 def has_leftovers(claim: Claim, world: World) -> bool:
     """Return whether an interrupted creation left parts of this claim's worktree.
 
-    Asked when git cannot list the worktrees.
+    Reads the files themselves, for callers to whom git could not list the worktrees.
     """
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_locked_by(claim, lock, world)  # noqa: E731

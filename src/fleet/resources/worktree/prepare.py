@@ -58,7 +58,7 @@ def copy_files(world: World, repository: str, path: str, names: Iterable[str]) -
 
 
 def is_place_for_file(tree: str, name: str) -> bool:
-    """Return whether a file of this name can safely be written or removed in a tree, whose content an agent may have written.
+    """Return whether the file `name` can safely be written or removed in a tree that an agent may have changed.
 
     False when a symlink or a file is where `name` needs a folder, or when a folder is at the path of the file itself.
     """
@@ -101,7 +101,10 @@ def _copy_file(source: str, target: str) -> None:
 
 
 def is_copy(source: str, target: str) -> bool:
-    """Return whether a file looks like a copy that fleet made of another one: same mode, size and time."""
+    """Return whether `target` looks like fleet's copy of `source`: same mode, size and time of change.
+
+    False when one of them cannot be read.
+    """
     try:
         one, other = os.lstat(source), os.lstat(target)
     except OSError:

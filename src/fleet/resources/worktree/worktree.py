@@ -55,7 +55,7 @@ class Worktree:
     def look(self, claim: Claim, world: World) -> Look:
         """Return `ours` if git lists the worktree on its branch, or in a rebase of that branch.
 
-        A worktree whose creation by this claim was interrupted is `ours` on no branch, too, if nobody has used it. Else
+        A worktree that this claim has half made is `ours` even without a branch, if nobody has worked in it. Otherwise
         `absent`, `foreign` or `unknown`.
         """
         return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
@@ -73,7 +73,7 @@ class Worktree:
             return "ours"
         if here is None or here.prunable or not os.path.isdir(claim.name):
             return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
-        if claim.is_unmade:  # of another claim, or changed: somebody may have worked in it
+        if claim.is_unmade:  # foreign when another claim made it, or when somebody may have worked in it
             ours = half_made.is_locked_by(claim, here.locked, world) and not half_made.is_used(claim, world)
             return "ours" if ours else "foreign"
         return "ours" if here.branch == claim.data["branch"] or is_rebasing(claim, here.branch) else "foreign"
@@ -113,7 +113,7 @@ class Worktree:
         self._make(claim, order, world, lock)
 
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the worktree on a new, marked branch, or on the existing branch of this project."""
+        """Create the worktree: on the task's branch if this project has it already, else on a new, marked branch."""
         world.files.make_folder(os.path.dirname(claim.name))
         repository, limit, rest = order.repository, order.git_limit, order.meanwhile
         reason = half_made.lock_reason(claim, order.dispatch, world)
@@ -128,7 +128,7 @@ class Worktree:
             self._mark_branch(claim, order, world)
 
     def _begin_branch(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the branch with this claim as the maker in its reflog, which proves its owner even without a mark."""
+        """Create the task's branch. Its reflog names this claim as the maker, which proves the owner without a mark."""
         world.git.begin_branch(claim.name, order.branch, maker=maker_of(claim), limit=order.git_limit, lock=lock)
 
     def _mark_branch(self, claim: Claim, order: Order, world: World) -> None:
@@ -137,7 +137,10 @@ class Worktree:
         world.proofs.mark_branch(order.repository, order.branch, f"{order.branch_mark}{base}")
 
     def _try_complete(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
-        """Check out the files and the branch of a half-made worktree. Return False when git refuses."""
+        """Check out the files of a half-made worktree, and put it on the task's branch, creating that if necessary.
+
+        Return False when git refuses.
+        """
         there = self._has_own_branch(claim, order, world)
         try:
             world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
@@ -152,10 +155,7 @@ class Worktree:
         return True
 
     def _has_own_branch(self, claim: Claim, order: Order, world: World) -> bool:
-        """Return whether the task's branch exists.
-
-        Raise ForeignBranch when it exists but does not provably belong to this project.
-        """
+        """Return whether the task's branch exists. Raise ForeignBranch when it is not provably this project's."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
         place = (order.repository, order.branch)

@@ -20,9 +20,9 @@ _MOST_REASON = 300
 
 
 def briefing(rows: Rows, project: str, now: int) -> Briefing:
-    """Return the state of a project for its coordinator: agents at work, queued handoffs, and tasks that wait for something.
+    """Return the state of a project for its coordinator: agents at work, queued handoffs, and the tasks to act on.
 
-    These are tasks to start, review, merge or repair. `now` is in milliseconds.
+    The latter are to be started, reviewed or merged, or have failed or are blocked. `now` is in milliseconds.
     """
     working = q.listed_dispatches(rows, project=project, ended=0)
     return Briefing(
@@ -42,9 +42,9 @@ def _trouble_of(row: TaskTrouble) -> Trouble:
 
 
 def hand_out_messages(context: Context, project: str, ident: str) -> list[Received]:
-    """Return the messages that wait for a coordinator, and record that its tick delivered the new ones.
+    """Return the messages that a coordinator has not acknowledged, and record that its tick delivered the new ones.
 
-    `ident` is the coordinator's dispatch.
+    `ident` is the coordinator's dispatch. A message is returned at each tick until it is acknowledged.
     """
     waiting = context.store.read(lambda rows: q.waiting_messages(rows, dispatch=ident))
     new = [row.id for row in waiting if row.delivered_at is None]

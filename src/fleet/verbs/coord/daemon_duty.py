@@ -1,10 +1,9 @@
-"""Let the daemon hold a coordinator's seat: the same seat and fences as for a coordinator in a tmux session, without
-one.
+"""Let the daemon play fleet's own coordinator: with the same seat and fences as in a tmux session, but with no session.
 
 The dispatch has no session and no claims, and its process is the daemon's own. One transaction records the dispatch,
-launches it and gives it the seat, so that there is nothing to create and nothing to recover. Only the store ends it: by
-`coord stop`, Replace or `kill`, which never signal the daemon. A dead daemon is proven dead by its process identity;
-the next daemon then settles the dispatch and takes the seat again.
+launches it and gives it the seat, so that there is nothing to create and nothing to recover. `coord stop`, Replace and
+`kill` end such a coordinator in the store alone, and never signal the daemon. A dead daemon is proven dead by its
+process identity; the next daemon then settles the dispatch and takes the seat again.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
 def start_coordinator(context: Context, wanted: Wanted) -> Dispatched:
     """Start a coordinator: inside the daemon if one runs and `wanted` asks for fleet's own loop, else in a tmux session.
 
-    Any process may call this. To start one inside the daemon, it only records in the store that the daemon's process
-    holds the seat; the daemon reads in the store which seats it holds.
+    Any process may call this. For a coordinator inside the daemon it only records in the store that the daemon's
+    process plays it: the daemon reads there which seats it holds.
     """
     daemon = context.world.daemon_process() if wanted.engine == OWN_LOOP else None
     return dispatch(context, wanted) if daemon is None else _hold_seat(context, wanted, daemon)
@@ -116,9 +115,9 @@ def held_seats(context: Context) -> dict[str, str]:
 
 
 def lost_seats(context: Context) -> dict[str, str]:
-    """Return the coordinators whose daemon is proven dead, as {project: dispatch}: this daemon takes over their seats.
+    """Return the coordinators whose daemon is proven dead or that have ended, as {project: dispatch}.
 
-    Leaves out coordinators that somebody asked to exit.
+    The calling daemon takes over their seats. Coordinators that somebody asked to exit are left out.
     """
     return {seat.project: row.id for seat, row in _seated_duties(context) if _is_lost(context, seat, row)}
 
@@ -126,7 +125,7 @@ def lost_seats(context: Context) -> dict[str, str]:
 def unheld_seats(context: Context) -> dict[str, str]:
     """Return the coordinators that a daemon played and that no running daemon plays, as {project: dispatch}.
 
-    A starting daemon takes over their seats. Leaves out coordinators that somebody asked to exit.
+    A starting daemon takes over their seats. Coordinators that somebody asked to exit are left out.
     """
     daemon = context.world.daemon_process()
     return {
@@ -159,7 +158,8 @@ def _is_lost(context: Context, seat: Seat, row: Dispatch) -> bool:
 def _is_wanted(context: Context, seat: Seat, row: Dispatch) -> bool:
     """Return whether a daemon should play a seat's holder.
 
-    It should if the holder is fleet's own loop, was not asked to exit, and no candidate that may live is to replace it.
+    It should if the holder is fleet's own loop, was not asked to exit, and no candidate of the seat may still prove
+    itself.
     """
     return is_own_loop(_without_hopeless_candidate(context, seat), engine=row.engine, asked_for=row.asked_for)
 
@@ -167,7 +167,7 @@ def _is_wanted(context: Context, seat: Seat, row: Dispatch) -> bool:
 def _without_hopeless_candidate(context: Context, seat: Seat) -> Seat:
     """Return the seat without its candidate if the candidate can no longer prove itself; else the seat as it is.
 
-    The dead daemon may have started such a candidate.
+    The dead daemon itself may have been that candidate.
     """
     if not seat.candidate:
         return seat

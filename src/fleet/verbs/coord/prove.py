@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, clock: Clock, ids: Ids) -> bool:
     """Make the candidate that presents this nonce the holder of the project's seat, and queue its first message.
 
-    `ident` is the candidate's dispatch. Returns False when it is not the candidate (any more). Raises NotSeated when the
-    nonce is wrong or spent, or the candidate was asked to exit.
+    `ident` is the candidate's dispatch. Returns True when it has become the holder, False when it is not the candidate
+    (any more). Raises NotSeated when the nonce is wrong or spent, or the candidate was asked to exit.
     """
     before = store.read(lambda rows: seats.seat(rows, project))
     if before.candidate != ident:

@@ -73,7 +73,7 @@ def start_candidate(context: Context, wanted: Wanted, *, after: str | None = Non
 
 
 def proof_limit(context: Context, wanted: Wanted) -> float:
-    """Return how many seconds the engine of a new coordinator may take until the coordinator has proven itself."""
+    """Return how many seconds a new coordinator has to prove itself: the longest limit of the engines it may run on."""
     names = (wanted.engine,) if wanted.engine else engine_choices(context.settings(wanted.project).engine)
     return max(read_engine(context.world.home, name).proof_timeout for name in names or ("",))
 
@@ -142,9 +142,9 @@ def unseated_coordinators(context: Context, project: str) -> list[Dispatch]:
 
 
 def retire_unseated(context: Context, project: str) -> list[str]:
-    """Retire each coordinator that has lost the seat: a first call asks it to exit, a later one kills it.
+    """Retire each coordinator that has lost the seat: a first call asks it to exit, a later call kills it.
 
-    Returns a line for people for each.
+    Returns a line for people for each coordinator.
     """
     return [f"{row.id}: {_retire_coordinator(context, row)}" for row in unseated_coordinators(context, project)]
 

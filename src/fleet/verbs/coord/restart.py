@@ -26,7 +26,7 @@ SPAWN_GATE = "coord-spawn"
 
 
 def restart_dead_loops(context: Context, *, besides: str | None = None) -> list[str]:
-    """Start fleet's own coordinator again in each project where it has died, except in `besides`.
+    """Start fleet's own coordinator again in each project where it has died, except in the project `besides`.
 
     Returns a line for people for each coordinator that is started.
     """
@@ -75,11 +75,12 @@ def _restart(context: Context, seat: Seat) -> bool:
 def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
     """Return the dispatch of the seat's holder if it is fleet's own loop, of this home, that died by itself; else None.
 
-    A dead holder that is not settled yet is settled first.
+    A dead holder that is not settled yet is settled first. None also in the daemon for a coordinator that it takes over
+    itself.
     """
     row = dispatch_or_none(context, seat.holder or "")
     if row is not None and context.world.daemon is not None and is_held_by_daemon(row):
-        return None  # this daemon itself takes the seat again
+        return None  # this process is the daemon, which takes the seat over by itself
     if row is None or not is_own(context, row) or not is_own_loop(seat, engine=row.engine, asked_for=row.asked_for):
         return None
     if not is_unfinished(row):

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 def coord_spawn(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
-    """Start a project's coordinator, or replace a dead one.
+    """Start a project's coordinator. If the seat's holder is dead, replace it and wait for the new coordinator's proof.
 
     `after` is given when fleet itself restarts a dead holder: raises NotSeated when that holder has left the seat
-    meanwhile. Raises CoordinatorLives when the death of the seat's holder is not proven, CoordSpawnInProgress when another
-    process starts one.
+    meanwhile. Raises CoordinatorLives when the death of the seat's holder is not proven, CoordSpawnInProgress when
+    another process is starting a coordinator of the project, NotProven when the proof does not come in time.
     """
     if not wanted.project:
         raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")
@@ -118,7 +118,7 @@ def _advice(project: str, holder: Dispatch, left: Leave, *, life: Life, far: boo
     """Return what a person can do about a seat's holder that was left alone; `far`: it is another home's or machine's."""
     if left.strangers:
         return left.why
-    is_launched = not is_pending(holder)  # of a pending one, `life` is that of the process that started it
+    is_launched = not is_pending(holder)  # for a pending holder, `life` is that of the process that was to start it
     if life == "dead" and is_launched and not far:
         return f"{left.why}; `fleet coord stop -p {project}` ends what it left, then start again"
     look = "look at it with `fleet logs" if is_held_by_daemon(holder) else "attach to it with `fleet attach"
@@ -134,8 +134,9 @@ def holder_of(context: Context, project: str) -> Dispatch | None:
 def stop(context: Context, project: str, reason: str) -> Unseated:
     """Withdraw the seat's candidate, end the coordinator and empty the seat. Nothing else empties a seat.
 
-    If a candidate appears or takes the seat meanwhile, it is withdrawn or ended too. Raises NoCoordinator for an empty
-    seat. In the result, `stopped` is False and `why` says the reason when the coordinator cannot be settled yet.
+    A candidate that appears or takes the seat meanwhile is withdrawn or ended too. Raises NoCoordinator when the seat
+    is empty, OtherHost when its holder or candidate is an unfinished coordinator of another home. When the coordinator
+    cannot be settled yet, the result has `stopped` False and the reason in `why`.
     """
     context.project(project)
     while True:
@@ -153,7 +154,7 @@ def stop(context: Context, project: str, reason: str) -> Unseated:
         if withdrawn is not None:
             end_withdrawn(context, withdrawn, reason)
         if is_empty:
-            reconcile_coord_state(context, write=True)  # no coordinator is left whose tick would
+            reconcile_coord_state(context, write=True)  # no coordinator is left whose tick would write it
             return Unseated(project=project, id=seat.holder, stopped=True, why="")
 
 
@@ -169,9 +170,10 @@ def _end_holder(context: Context, ident: str, reason: str) -> str | None:
 
 
 def _await_last_tick(context: Context, project: str) -> None:
-    """Wait until a running tick of a dismissed coordinator has ended, but no longer than the setting `exit_grace`.
+    """Wait until the tick that runs now, if any, has ended, but no longer than the setting `exit_grace`.
 
-    A tick that runs longer does no harm: its commits are refused, because the coordinator has ended.
+    For a coordinator that the daemon played and that was just ended. A tick that runs longer does no harm: its commits
+    are refused, because the coordinator has ended.
     """
     gate = context.world.project_gate(project, "coordinator")
     with contextlib.suppress(errors.GateHeld):

@@ -23,10 +23,10 @@ _STAGES_WITHOUT_AGENT = frozenset({"finisher", "review"})
 
 
 def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Start every merge and agent of a project that the limits allow now; add the errors to `troubles`.
+    """Start a project's next merge, and every agent that the limits allow now; add the errors to `troubles`.
 
     Returns a line for people for each start. While merged work is missing from the integration branch, start nothing:
-    agents would build without that work.
+    agents would build without that work. Errors in `OVER`, which end the tick, are raised.
     """
     missing = describe_missing(context, project)
     if missing:
@@ -56,7 +56,7 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
 def _is_due(row: WaitingStage, review: str | None) -> bool:
     """Return whether the coordinator starts an agent for a task that waits to be repaired or reviewed.
 
-    For a repair (a fix or a rebase) it does, at most MOST_FIXES times for a task; for a review, only when the setting
+    A task is repaired (by a fix or a rebase) at most MOST_FIXES times; it is reviewed by an agent only when the setting
     `review` is "agent".
     """
     if row.stage in MENDING:

@@ -29,8 +29,9 @@ _RECORD_AFTER = 5.0
 def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list[str]:
     """Settle each agent of a project that has ended, and end each that should have exited. Coordinators are left alone.
 
-    Returns a line for people for each agent acted on. An error about one agent is added to `troubles`, and the next agent
-    is looked at.
+    Returns a line for people for each agent that was settled or asked to exit, or that could not be ended. An error
+    about one agent is added to `troubles`, and the next agent is tended; errors in `OVER`, which end the tick, are
+    raised.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     listing, census = context.world.tmux.listing(), context.world.processes.census() if rows else None
@@ -52,8 +53,8 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
 def _tend_dispatch(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
     """Decide and apply what a tick may do to one dispatch. Returns what was done; "" for nothing worth a line.
 
-    Raises WorktreeBusy when foreign processes in its worktree prevent that. With no census (None), the processes are read
-    when needed.
+    Raises WorktreeBusy when it cannot be settled because processes that are not the agent's work in its worktree. If
+    `census` is None, the processes are read when needed.
     """
     seen = gather_facts(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":

@@ -63,8 +63,8 @@ class Steps:
 def tick(context: Context, project: str, ident: str, *, nonce: str | None = None) -> Ticked:
     """Run one tick of a project's coordinator: all its regular work, once.
 
-    `ident` is the coordinator's dispatch; `nonce` proves a candidate, which then ticks as the holder. Raises NotSeated when
-    the dispatch does not hold the seat.
+    `ident` is the coordinator's dispatch; `nonce` proves a candidate, which then ticks as the holder. Raises NotSeated
+    when the dispatch does not hold the seat, TickInProgress while another tick of the project runs.
     """
     context.project(project)
     if nonce:
@@ -93,9 +93,10 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
 
 
 def _present_nonce(context: Context, project: str, ident: str, nonce: str) -> None:
-    """Make the coordinator the seat's holder if it is the candidate and the nonce is its own.
+    """Make the coordinator the seat's holder by its nonce, if it is the candidate; else do nothing.
 
-    Raises NotSeated when the candidate's process is not alive: a child that it left behind may be ticking.
+    Raises NotSeated when the nonce is not the candidate's, or when the candidate's process is not alive: then the
+    caller may be a child process that it left behind.
     """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.candidate != ident:
@@ -109,7 +110,8 @@ def _present_nonce(context: Context, project: str, ident: str, nonce: str) -> No
 def _own_seat(context: Context, project: str, ident: str) -> Seat:
     """Return the seat that the ticking coordinator holds.
 
-    Raises NotSeated if it has lost the seat, or if it has ended while a daemon plays it.
+    Raises NotSeated if it has lost the seat, if its dispatch is archived, or if a daemon played it and its dispatch is
+    no longer in flight.
     """
     seat, row = context.store.read(lambda rows: (seats.seat(rows, project), q.dispatch_by_id(rows, id=ident)))
     if seat.holder != ident:
@@ -148,12 +150,12 @@ def _run_each(context: Context, project: str, steps: Steps) -> Steps:
 
 
 def _continue_allowed(context: Context, project: str) -> list[str]:
-    """Send a "go on" message to agents whose budget was raised. Returns a line for people for each."""
+    """Send a "go on" message to agents whose budget was raised. Returns a line for people for each agent."""
     return [f"{ident} goes on: its budget was raised" for ident in continue_allowed(context, project)]
 
 
 def _drain_handoffs(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Advance the queued handoffs; add their warnings to `troubles`, each once. Returns a line for people for each."""
+    """Advance the queued handoffs; add their warnings to `troubles`, each once. Returns a line for each handoff."""
     lines = []
     for entry in handoff.drain(context, project):
         troubles += [warning for warning in entry.warnings or () if warning not in troubles]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _WATCH_GATE = "coord-watch"
 _LOOK_GATE = "coord-look"
-# How many seconds a tick waits for a look of the watch to end.
+# How many seconds a tick waits for a round of the watch to end.
 _LONGEST_LOOK = 5.0
 # How long after the launch of a coordinator its watch may still be starting.
 _STARTING = 15 * SECOND
@@ -133,8 +133,8 @@ def _takes_turns(context: Context, row: Dispatch) -> bool:
 def watch(context: Context, project: str) -> list[str] | None:
     """Do one round of a project's watch: continue failed turns, deliver messages, wake the coordinator.
 
-    Returns a line for people for each thing done, an empty list while a tick runs. Returns None when no coordinator
-    needs a watch, so that the watch ends.
+    Returns a line for people for each thing done; an empty list when there was nothing to do, or while a tick runs.
+    Returns None when no coordinator needs a watch: then the watch ends itself.
     """
     if not watched_coordinators(context, project):
         return None
@@ -158,9 +158,9 @@ def unattended_projects(context: Context) -> list[str]:
 
 
 def look_after(context: Context, project: str) -> list[str]:
-    """Continue failed turns and deliver messages in a project without a coordinator.
+    """Continue failed turns and deliver messages in a project without a coordinator. A duty of the daemon.
 
-    Returns a line for people for each thing done. Does nothing while a tick runs or another process does the same.
+    Returns a line for people for each thing done. Does nothing while a tick runs, or while another process does this.
     """
     gate = context.world.project_gate(project, _LOOK_GATE)
     try:
@@ -183,7 +183,7 @@ def _wake_holder(context: Context, project: str) -> list[str]:
     if known is None or is_ending(known) or not _is_at_rest(context, known):
         return []
     if context.store.read(lambda rows: q.waiting_messages(rows, dispatch=known.dispatch)):
-        return []  # the waiting message wakes it, and its next tick tells it the rest
+        return []  # the waiting message wakes the coordinator, and its next tick tells it what else there is to do
     before = context.store.read(lambda rows: _last_told(rows, known))
     found = _situation(context, project, before.at)
     sentences = news(found, json.loads(before.told))
@@ -205,9 +205,9 @@ def _is_at_rest(context: Context, known: LivingAgent) -> bool:
 
 
 def _last_told(rows: Rows, known: LivingAgent) -> Wake:
-    """Return what the coordinator was last told, and when.
+    """Return what the coordinator was last told to do, and when.
 
-    If it has neither ticked nor been woken, the list is empty and the time is that of its launch.
+    If it has neither ticked nor been woken, it was told nothing, and the time is that of its launch.
     """
     wake = q.wake_of(rows, project=known.project)
     if wake is not None and wake.dispatch == known.dispatch:
@@ -244,7 +244,8 @@ def _write_told(tx: Tx, project: str, ident: str, things: list[str], message: st
 def record_tick(context: Context, project: str, ident: str) -> list[str]:
     """Record what a tick has told a coordinator that is an agent, and start its watch if none runs.
 
-    Returns a line for people when the watch was started, else [].
+    The message that woke the coordinator is acknowledged. Nothing is done when the coordinator's engine is not
+    interactive, as for fleet's own loop. Returns a line for people when the watch was started, else [].
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not _takes_turns(context, row):
@@ -264,7 +265,7 @@ def record_tick(context: Context, project: str, ident: str) -> list[str]:
 
 
 def note_trouble(context: Context, project: str, trouble: str | None) -> None:
-    """Record `trouble`, the reason why the coordinator cannot be woken (None when it can), if it has changed."""
+    """Record why the coordinator cannot be woken (`trouble`; None when it can), if that has changed."""
     before = context.store.read(lambda rows: q.wake_of(rows, project=project))
     if (before.trouble if before else None) == trouble:
         return
@@ -279,10 +280,10 @@ def note_trouble(context: Context, project: str, trouble: str | None) -> None:
 
 
 def _situation(context: Context, project: str, told_at: int) -> Situation:
-    """Return what a coordinator would find in a tick now: work, reports, overdue agents, questions, ended holds.
+    """Return what a coordinator would find in a tick now: work, reports, overdue agents, questions, freed engines.
 
-    All that is there now counts, also what it was told before. `told_at`, when it was last told in milliseconds, only
-    gives the time that has passed since, after which a tick is due.
+    A freed engine is one whose hold is over. What the coordinator was told before is included. `told_at` is when it was
+    last told something, in milliseconds; the next tick is due some time after that.
     """
     now = context.world.clock.now()
     review = context.settings(project).review

@@ -83,7 +83,7 @@ def remove_files(context: Context, project: str) -> None:
 
 
 def _remove_lock(context: Context, name: str) -> None:
-    """Remove a lock file of a project while holding its lock, so that no other process takes it; skip one that is held."""
+    """Remove a lock file of a project while holding the lock; leave the file when another process holds the lock."""
     lock = FileLock(f"{context.world.home}/{name}", create=False)
     try:
         lock.take(0)
@@ -138,7 +138,7 @@ def _commit_uncommitted(context: Context, project: str) -> list[str]:
 
 
 def refuse_left(cleared: Cleared) -> None:
-    """Raise ProjectInUse when clearing a project could not release everything."""
+    """Raise ProjectInUse, with what is left, when `clear` could not release everything."""
     if cleared.left:
         advice = "nothing is lost; see to these, then say it again"
         raise errors.ProjectInUse(project=cleared.project, tasks="; ".join(cleared.left), advice=advice)

@@ -22,13 +22,14 @@ _RUNNING_JOB = "running"
 
 
 def down(context: Context, project: str) -> Down:
-    """End a project's coordinator, so that it starts no new agents, then stop the project's agents. All can be resumed.
+    """End a project's coordinator, so that it starts no new agents, then stop the project's agents.
 
-    Safe to repeat after an interruption. `left` of the result says what could not be ended, and why.
+    The agents can be resumed. Jobs are not stopped. Safe to repeat after an interruption. `left` of the result says
+    what could not be ended or still runs, and why.
     """
     coordinator, left = _stop_coordinator(context, project)
     stopped = stop_all(context, project, reason="fleet down")
-    reconcile_coord_state(context, write=True)  # no coordinator is left whose tick would
+    reconcile_coord_state(context, write=True)  # no coordinator is left whose tick would write it
     jobs = [
         f"job {ident} still runs: `fleet job cancel {ident} -r TEXT` ends it"
         for ident in running_jobs(context, project)
@@ -39,8 +40,8 @@ def down(context: Context, project: str) -> Down:
 def stop_all(context: Context, project: str, *, reason: str) -> Down:
     """Stop every agent of a project that works on a task; their work is kept. Return which stopped, and what is left.
 
-    A merge or rehearsal is left alone while it runs, because it may be a person's own command, or when nobody can tell
-    whether it runs; one whose process is dead is settled.
+    A merge or rehearsal may be a person's own command: it is settled when its process is dead, and left alone when it
+    runs or nobody can tell whether it runs.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     stopped, left = [], []

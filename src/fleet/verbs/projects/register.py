@@ -94,7 +94,8 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
 def is_removable(rows: Rows, name: str, *, with_tasks: bool) -> bool:
     """Return whether `remove` would succeed; False for a project that is not registered.
 
-    It fails while the project has processes of jobs, dispatches, tasks in progress or, without `with_tasks`, any tasks.
+    False also while the project has processes of jobs, dispatches that are not archived, tasks in progress or, without
+    `with_tasks`, any tasks.
     """
     if q.project_by_name(rows, name=name) is None:
         return False

@@ -50,10 +50,11 @@ def _changes(values: dict[str, Any], trusted: dict[str, Any]) -> list[TrustChang
 
 
 def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
-    """Record these values as trusted. The operation log gets the names of the settings and a hash, not the values.
+    """Record these values as trusted, in place of those trusted before. Returns what was changed.
 
-    The operation is committed before the file is written: if only the operation was written, nothing is trusted yet, and
-    the next call writes both. Returns what was changed.
+    The operation log gets the names of the settings and a hash, not the values. The operation is committed before the
+    file with the values is written: if the process dies in between, nothing is trusted yet, and the next call writes
+    both.
     """
     path = context.project(project).path
     before, fingerprint = trusted_values(context.world.home, project, path), rules.fingerprint(values)
@@ -67,7 +68,7 @@ def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
 
 
 def trust_written(context: Context, project: str, wanted: Mapping[str, str | list[str]]) -> None:
-    """Record as trusted the settings that a person has just chosen, beside those that were trusted before."""
+    """Record as trusted the settings that a person has just chosen, and keep those that were trusted before."""
     path = context.project(project).path
     trust(context, project, trusted_values(context.world.home, project, path) | dict(wanted))
 

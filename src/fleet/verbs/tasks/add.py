@@ -97,7 +97,8 @@ def free_slug(rows: Rows, new: NewTask) -> str:
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
     """Make the task `slug` wait for the existing task `needs`. Returns 1, or 0 when it already waited for that task.
 
-    Raises NoSuchTask, or DependencyCycle for a task that would wait for itself.
+    Raises NoSuchTask when `needs` does not exist, DependencyCycle when it is `slug` itself. Longer cycles are for the
+    caller to find.
     """
     if needs == slug:
         raise errors.DependencyCycle(cycle=graph.cycle_text([slug, slug]))
@@ -152,7 +153,10 @@ def insert_task(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
 
 
 def _insert_with_slug(tx: Tx, task: NewTask) -> str:
-    """Insert a task under its own slug, or under the first free slug made from its title. Return the slug."""
+    """Insert a task under its own slug, or under the first free slug made from its title. Return the slug.
+
+    Raise SlugTaken when another task of the project has the task's own slug.
+    """
     if task.slug is not None:
         if not insert_task(tx, task, task.slug, added_at=tx.at):
             raise errors.SlugTaken(project=task.project, slug=task.slug)

@@ -50,7 +50,11 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany
 
 
 def planned_tasks(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
-    """Return the tasks that a list would become, each with a free slug. Writes nothing."""
+    """Return the tasks that a list would become, each with its slug. Writes nothing.
+
+    Raises NoSuchProject, NoSuchTask for a missing dependency of `like`, SlugTaken, DependencyCycle, or ImportRefused
+    with every other fault of the list.
+    """
     if q.project_by_name(rows, name=like.project) is None:
         raise errors.NoSuchProject(project=like.project)
     for needs in like.after:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]:
     """Return the change that claims a task for the caller.
 
-    Only one of several callers succeeds; the others get TaskHeld. With `override`, a person claims an open task that is not
-    ready, or takes a task from its assignee.
+    Only one of several callers succeeds; for the others, committing raises TaskHeld. For an open task that is not ready
+    it raises NotReady. With `override`, a person claims such a task too, or takes a task from its assignee. Nothing
+    changes when the caller has claimed the task already.
     """
     names.project(project)
     names.slug(slug)
@@ -56,8 +57,8 @@ def _refuse_other_task(tx: Tx, project: str, slug: str) -> None:
 def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclaimed]:
     """Return the change that gives a claimed task back: the task is open again.
 
-    With `override`, a person gives back a task of somebody else. Committing it raises NeedsOverride without that,
-    Superseded for an agent that has lost the task.
+    With `override`, a person gives back a task that somebody else has claimed; without it, committing raises
+    NeedsOverride. For an agent that has lost the task, committing raises Superseded.
     """
     names.project(project)
     names.slug(slug)
@@ -78,7 +79,7 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclai
 def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
     """Raise the error that says why a task, in the state `was`, cannot be claimed.
 
-    Return without an error only when somebody works on it and `override` lets the caller take it over.
+    Return without an error only when somebody else has the task and `override` lets the caller take it over.
     """
     if fence.holder(was) is None:
         fence.step(project, slug, was, "claim")

@@ -51,7 +51,8 @@ def edit(wanted: Edit) -> Change[Edited]:
     """Return the change that edits a task's fields, dependencies and tags.
 
     When somebody else works on the task, a change of its dependencies, title, description, verify command, engine or
-    model reopens the task and supersedes that agent or person. Work that waits for review or merge stays as it is.
+    model needs `override` (else committing raises NeedsOverride); it reopens the task and supersedes that agent or
+    person. A task whose work waits for review or merge stays at its stage.
     """
     fields = _new_values(wanted)
     project, slug = names.project(wanted.project), names.slug(wanted.slug)
@@ -94,7 +95,10 @@ def _new_values(wanted: Edit) -> dict[str, object]:
 
 
 def _supersede_assignee(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:
-    """Reopen a task that somebody else works on. Raises NeedsOverride without `override`."""
+    """Reopen a task that somebody else works on. Raises NeedsOverride without `override`.
+
+    Do nothing when nobody or the caller works on the task, or when its work waits for review or merge.
+    """
     if fence.holder(was) is None:
         return
     fence.check_person(project, slug, was, tx.caller, override=override)

@@ -20,7 +20,11 @@ MOST = 200
 
 
 def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
-    """Return the state of a task and all tasks that it waits for, directly or through others, as sentences."""
+    """Return the state of a task and the tasks that it waits for, directly or through others, as sentences.
+
+    `obstacles` of the result is empty: the caller fills it in. Raise NoSuchTask, or NoSuchProject when the project is
+    missing too.
+    """
     names.project(project)
     row = q.task_whole(rows, project=project, slug=names.slug(slug))
     if row is None:
@@ -39,7 +43,7 @@ def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
 
 
 def _engine_sentences(rows: Rows, project: str, slug: str) -> list[str]:
-    """Return a sentence that names the engine of the task's agent and why it is not the first choice; [] when it is."""
+    """Return a sentence if the task's agent does not run on the engine of first choice, with the reason; else []."""
     attempt = q.unfinished_of_task(rows, project=project, slug=slug)
     if attempt is None or attempt.instead_of is None:
         return []
@@ -48,7 +52,10 @@ def _engine_sentences(rows: Rows, project: str, slug: str) -> list[str]:
 
 
 def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
-    """Return the unfinished tasks that a task waits for, nearest first, at most 200. Each is followed only once."""
+    """Return the dependencies that keep a task waiting, its own and those of the tasks that it waits for.
+
+    The nearest come first, at most MOST are returned, and each task is looked at once.
+    """
     chain: list[Blocker] = []
     queue, seen = [(slug, 0)], {slug}
     for waiting, depth in queue:
@@ -65,12 +72,12 @@ def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocke
 
 
 def state_in_words(rows: Rows, project: str, row: WholeTask | Need, now: int) -> str:
-    """Return the state of a task as a clause that follows its name. All views that show such a clause call this."""
+    """Return the state of a task as a clause that follows its name, such as "is paused". All views call this for it."""
     return _finished_work_clause(rows, project, row) or _state_clause(row, now)
 
 
 def _finished_work_clause(rows: Rows, project: str, row: WholeTask | Need) -> str:
-    """Return the clause that finished work waits for a review or a merge; "" when the work is not finished."""
+    """Return the clause for a task whose finished work waits for a review or a merge; "" for any other task."""
     slug = row.slug
     state = tasks.state(rows, project, slug)
     if row.status != "in_progress" or not fence.is_waiting(state):

@@ -68,9 +68,9 @@ def ingest(
 
 
 def _digest_lines(lines: Iterable[bytes], content: blake2s) -> Iterator[bytes]:
-    """Yield the lines of an import, and add each to the digest.
+    """Yield the lines of an import, and add each to the digest `content`.
 
-    By the digest, a repeated request shows that it imports the same file.
+    The digest is part of the request, so that a repeated request is known to import the same file.
     """
     for line in lines:
         content.update(line)

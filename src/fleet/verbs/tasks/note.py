@@ -1,4 +1,4 @@
-"""Add a log message or an artifact to a task. Nothing is changed by that, so a person may do it while an agent works."""
+"""Add a log message or an artifact to a task. The task's state stays, so a person may do this while an agent works."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def log(*, project: str, slug: str, message: str) -> Change[Logged]:
     """Return the change that adds a message to the log of a task.
 
-    Committing it raises Superseded when an agent writes whose task has been given to another.
+    Committing it raises Superseded when the caller is an agent to which the task is no longer assigned.
     """
     names.project(project)
     names.slug(slug)
@@ -35,7 +35,10 @@ def log(*, project: str, slug: str, message: str) -> Change[Logged]:
 
 
 def artifact(*, project: str, slug: str, path: str) -> Change[Registered]:
-    """Return the change that registers a path or address as an artifact of a task."""
+    """Return the change that registers a path or address as an artifact of a task.
+
+    The result's `new` is False when it was registered before. Committing it raises Superseded as for `log`.
+    """
     names.project(project)
     names.slug(slug)
     artifact_path = texts.line("path", path)

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def retry(*, project: str, slug: str, anew: bool = False) -> Change[Reopened]:
-    """Return the change that opens a blocked or ended task again. An archived task is listed again.
+    """Return the change that opens a blocked or ended task again, and takes it out of the archive.
 
-    A blocked or failed task continues at its stage; with `anew` it begins again with a worker.
+    A blocked or failed task continues at its stage; with `anew` it begins again with a worker. Committing it raises
+    IllegalStep for a task in any other state.
     """
     names.project(project)
     names.slug(slug)
@@ -52,7 +53,10 @@ def pause(*, project: str, slug: str, paused: bool) -> Change[Paused]:
 
 
 def archive(*, project: str, slug: str) -> Change[Archived]:
-    """Return the change that archives an ended task, so that lists leave it out."""
+    """Return the change that archives an ended task, so that lists leave it out.
+
+    Committing it raises IllegalStep for a task that is not done, failed or abandoned.
+    """
     names.project(project)
     names.slug(slug)
 

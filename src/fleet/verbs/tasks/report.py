@@ -97,8 +97,9 @@ def _report_change(
 ) -> Change[Report]:
     """Return the change for any report (`event` says which).
 
-    A running agent's report is only recorded; any other report ends or blocks the task. `reason` says why, `message` goes
-    into the task's log, `commit` is the reported work, `leaves` why files stay uncommitted: each None when it is not given.
+    When a running agent reports done, fail or block, that is only recorded; any other report ends or blocks the task.
+    `reason` says why, `message` goes into the task's log, `commit` is the reported work, `leaves` why files stay
+    uncommitted: each None when it is not given.
     """
     names.project(project)
     names.slug(slug)
@@ -137,9 +138,9 @@ def _report_change(
 
 
 def _speaking_dispatch(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) -> Dispatch | None:
-    """Return the unfinished dispatch of the agent that reports; None when a person reports, or its dispatch has ended.
+    """Return the unfinished dispatch of the agent that reports; None for a person, and for an agent that has ended.
 
-    Raises Superseded when the task is assigned to another dispatch.
+    Raises Superseded when the task is no longer assigned to that agent.
     """
     if caller.dispatch is None:
         return None

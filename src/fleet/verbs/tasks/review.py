@@ -56,8 +56,9 @@ def record_verdict(
 ) -> Change[VerdictView]:
     """Return the change that records a verdict of a person, or of the task's reviewer, on the commit `work`.
 
-    `work` is None when the task has no branch. Repeating a verdict changes nothing. Committing it raises IllegalStep when
-    the task does not wait for a verdict, for example because another one was given before.
+    `work` is None when the task has no branch. Repeating a verdict changes nothing. Committing it raises IllegalStep
+    when the task does not wait for a verdict, for example because another one was given before; Contested for a person
+    while an agent works on the task; Superseded for an agent that is not the task's reviewer now.
     """
     names.project(project)
     names.slug(slug)
@@ -120,7 +121,7 @@ def _refuse_not_in_review(outcome: VerdictView, was: TaskState, tx: Tx) -> None:
 
 
 def _write_verdict(tx: Tx, outcome: VerdictView, text: str, was: TaskState, work: str | None) -> None:
-    """Move the task to its next status and stage, and add the verdict to its verdicts and its log."""
+    """Move the task to the status and stage that follow the verdict; add the verdict to the task's verdicts and log."""
     project, slug, actor = outcome.project, outcome.task, tx.caller.actor
     q.judge_task(
         tx,

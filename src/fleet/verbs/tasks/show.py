@@ -40,7 +40,7 @@ class Filters(Value):
 
 
 def view(row: ListedTask | WholeTask, now: int) -> TaskView:
-    """Return the row of a task in the form that people and programs read. `now` is in milliseconds."""
+    """Return a row of the table of tasks in the form that people and programs read. `now` is in milliseconds."""
     return TaskView(
         project=row.project,
         slug=row.slug,
@@ -71,7 +71,10 @@ def _shown_status(row: ListedTask | WholeTask, now: int) -> ShownStatus:
 
 
 def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
-    """Return all details of one task: fields, dependencies, tags, log and artifacts."""
+    """Return all details of one task: fields, dependencies, tags, log and artifacts.
+
+    Raise NoSuchTask, or NoSuchProject when the project is missing too.
+    """
     row = q.task_whole(rows, project=names.project(project), slug=names.slug(slug))
     if row is None:
         raise tasks.missing_error(rows, project, slug)
@@ -95,7 +98,7 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
 
 
 def with_attempt(context: Context, task: TaskDetails) -> TaskDetails:
-    """Return the task; if its agent has died but is not settled, with `says` replaced by a sentence about that.
+    """Return the task unchanged, unless its agent has died and is not settled yet: then `says` is about that.
 
     The store learns of the death only when the dispatch is settled.
     """
@@ -119,7 +122,7 @@ def artifact(row: queries.Artifact | TaskArtifact) -> ArtifactView:
 
 
 def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[TaskView]:
-    """Return the tasks that could be started now, most urgent first."""
+    """Return the tasks that could be started now, most urgent first, at most `limit` of them (None: all)."""
     check_project(rows, project)
     return [view(row, now) for row in q.ready_tasks(rows, project=project, now=now, most=limit or EVERYTHING)]
 

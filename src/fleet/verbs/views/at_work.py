@@ -40,7 +40,7 @@ def read_unfinished(rows: Rows, project: str | None = None) -> Unfinished:
 
 
 def agents_at_work(context: Context, project: str | None = None) -> list[AgentView]:
-    """Return every unfinished dispatch as `fleet ps` shows it. Without one, neither tmux nor an engine is asked."""
+    """Return every unfinished dispatch as `fleet ps` shows it. Ask neither tmux nor an engine when there is none."""
     return view_agents(context, context.store.read(lambda rows: read_unfinished(rows, project)))
 
 

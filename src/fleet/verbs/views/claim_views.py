@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 def inspect(context: Context, ident: str) -> Inspected:
     """Return the claims of a dispatch, each with how its resource looks at this moment.
 
-    Those of an archived dispatch are returned as recorded.
-
-    Raises Absent when there is no such dispatch.
+    The claims of an archived dispatch are returned as recorded. Raises Absent when there is no such dispatch.
     """
     names.DispatchId(ident)
     live = context.store.read(lambda rows: journal_view(rows, ident))
@@ -46,7 +44,7 @@ def inspect(context: Context, ident: str) -> Inspected:
 def archived_claims(context: Context, journal: Journal) -> list[JournalClaim]:
     """Return the claims of an archived journal as recorded, each with its age.
 
-    The agent's record is among them: archived, or missing when the dispatch never had one.
+    The agent's record is shown as one of them: archived, or missing when the journal has no record.
     """
     now = context.world.clock.now()
     claims = [_archived_claim(claim, now) for claim in journal.claims]

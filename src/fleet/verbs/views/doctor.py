@@ -149,7 +149,7 @@ def _check_daemon(context: Context) -> Finding:
 
 
 def _check_keys(context: Context) -> Iterator[Finding]:
-    """Yield a finding for each wrong key of the screen. Settings that cannot be read are a finding elsewhere."""
+    """Yield a finding for each wrong key of the screen. Unreadable settings are reported by `_check_sandbox`."""
     try:
         wrong = context.value_of("keys").wrong
     except errors.BadSetting:

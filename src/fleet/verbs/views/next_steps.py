@@ -41,7 +41,7 @@ def steps_of_tasks(context: Context, keys: Sequence[Key]) -> dict[Key, NextStep]
 
 
 def read_facts(rows: Rows, keys: Sequence[Key]) -> list[StepFacts]:
-    """Return what the store knows of these tasks and their last attempts. One query reads it for all tasks."""
+    """Return what the store knows of these tasks and their last attempts, read by one query for all tasks."""
     width = max((len(name) for key in keys for name in key), default=0)
     projects, slugs = (
         ("".join(name.ljust(width) for name in names) for names in zip(*keys, strict=True)) if keys else ("", "")
@@ -67,7 +67,8 @@ def decide_steps(context: Context, found: Sequence[StepFacts]) -> dict[Key, Next
 def _is_resumable(context: Context, row: StepFacts) -> bool:
     """Return whether a task's last attempt can be resumed.
 
-    It can when this home made it, it has not finished, and the task is at the stage which that attempt worked on.
+    It can when this home made the attempt, the attempt has left work to go on with, and the task is still at the stage
+    that the attempt worked on.
     """
     if row.left_kind is None or row.stage != STAGE_OF.get(row.left_kind):
         return False
@@ -89,7 +90,7 @@ def _branch_tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | Non
 
 
 def _stored_facts(context: Context, row: StepFacts) -> TaskFacts:
-    """Return the facts about a task that its row in the store tells."""
+    """Return the facts about a task that the store knows; those that git knows have their defaults."""
     now = context.world.clock.now()
     return TaskFacts(
         project=row.project,

@@ -42,8 +42,8 @@ def find_obstacles(context: Context, projects: list[ProjectView], merging: Colle
 def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) -> list[Obstacle]:
     """Return the obstacles of one project.
 
-    When recorded merges are missing, or the coordinator is absent or cannot be woken, that is the only obstacle;
-    otherwise they are all that keeps agents and merges from starting.
+    When recorded merges are missing, or the coordinator is absent or cannot be woken, only that is returned; otherwise
+    everything that keeps agents and merges from starting.
     """
     name = project.name
     missing = _refusal_of(lambda: refuse_missing(context, name))
@@ -169,9 +169,9 @@ def _check_variables(context: Context, engine: Engine) -> None:
 
 
 def _missing_variables(context: Context, project: str) -> list[Obstacle]:
-    """Return the obstacle that agents would lack environment variables, also while no task is ready; else [].
+    """Return an obstacle if agents would lack environment variables, whether or not a task is ready; else [].
 
-    Also [] when something else keeps the engine from starting: that is reported only while a task is ready.
+    [] also when something else keeps the engine from starting, because that is reported only while a task is ready.
     """
     from fleet.verbs.dispatch.plan import Wanted, check_start
 
@@ -186,7 +186,7 @@ def _missing_variables(context: Context, project: str) -> list[Obstacle]:
 def _check_branches(context: Context, project: str) -> None:
     """Raise the error that says why no agent could start from the project's integration branch. Changes nothing.
 
-    Return when one could: the branch exists, or there is a commit to make it from and git allows a branch of its name.
+    No error is raised when the branch exists, or when it can be made: from a commit, under a name that git allows.
     """
     from fleet.verbs.merge.branches import check_integration
 
@@ -221,12 +221,12 @@ def _check_room(context: Context, project: str) -> None:
 def _merge_refusals(context: Context, project: str) -> list[errors.FleetError]:
     """Return the error that keeps work from being merged, as a list; [] when there is none.
 
-    The integration branch is checked out, or cannot be read.
+    The error says that the integration branch is checked out, or cannot be read.
     """
     from fleet.verbs.merge.branches import refuse_checked_out
 
     def check() -> None:
-        """Raise the error that the integration branch is checked out or cannot be read."""
+        """Raise an error when the integration branch is checked out or cannot be read."""
         repository, branch = context.project(project).path, context.settings(project).integration
         if branch in context.world.git.branches(repository, branch):
             refuse_checked_out(context, repository, branch)

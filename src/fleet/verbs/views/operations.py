@@ -55,7 +55,7 @@ class Which:
     def fits_view(self, operation: OperationView) -> bool:
         """Return whether an operation, as the daemon sends it, passes this filter.
 
-        Its time is an ISO text, which sorts by time.
+        Its time is an ISO text; such texts sort in the order of the times.
         """
         in_time = operation.at >= iso(self.since) and (self.before >= FOREVER or operation.at <= iso(self.before))
         return self._is_about(operation) and in_time
@@ -88,9 +88,10 @@ def recent(rows: Rows, which: Which, limit: int) -> list[OperationView]:
 
 
 def _newest_first(rows: Rows, which: Which, limit: int) -> list[Operation]:
-    """Return the newest operations of the filter's dispatch, else of its task, else of its project.
+    """Return the newest operations of the filter's dispatch, newest first, at most `limit`.
 
-    The filter's times, actor and highest number are applied too.
+    If the filter names no dispatch, return those of its task; if it names no task either, those of its project or of
+    all projects. Its times, its actor and its highest sequence number are applied too.
     """
     since, before, until, actor = which.since, which.before, which.until, which.actor
     if which.dispatch is not None:

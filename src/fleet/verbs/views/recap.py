@@ -63,7 +63,7 @@ def _is_interrupted(blocked: SettledView) -> bool:
 def _total_cost(rows: Rows, since: int, project: str | None) -> Spent:
     """Return the tokens and dollars of all agents that worked since a time, archived ones included.
 
-    They are counted from the engines' files; for an agent without counted files, its engine's own report is used.
+    They are counted from the files that engines write; for an agent without such files, its engine's report is used.
     """
     counted = {row.dispatch: row for row in q.used_by_agents_since(rows, since=since, project=project)}
     costs = [(row.dispatch, row.cost, row.tokens) for row in q.spending(rows, since=since, project=project)]

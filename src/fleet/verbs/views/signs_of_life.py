@@ -1,7 +1,7 @@
 """Look for signs of life of busy agents, and tell which agents are silent or wait for a stopped process.
 
-Cheap sources are asked first; the others only for an agent that those do not show to be alive. A source that cannot be
-read gives no sign. About an agent without any sign nothing is said.
+Cheap sources are asked first; the other sources only when the cheap ones show no recent sign of an agent. A source that
+cannot be read gives no sign. If no source gives a sign, nothing is said about the agent.
 """
 
 from __future__ import annotations
@@ -85,7 +85,10 @@ class SignsOfLife:
         return self._stopped(agent) or self._silent(agent, sign)
 
     def is_unheard(self, agent: Subject, state: str) -> bool:
-        """Return whether the hooks called the agent busy and have reported nothing for longer than the setting `silent_after`."""
+        """Return whether an agent's hooks, which called it busy, have reported nothing for longer than `silent_after`.
+
+        False when no hook has ever reported. `silent_after` is a setting.
+        """
         return state in BUSY and is_older(_sign_by_hook(agent.known), self._now, self._most())
 
     def screen(self, dispatch: str) -> str:

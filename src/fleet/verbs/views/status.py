@@ -42,7 +42,7 @@ _WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report", "ov
 _ENDED_STATES = frozenset({"exited", "interrupted"})
 
 _FAILED = "failed_turn"
-# Those of the waiting states in which a coordinator waits to be woken.
+# The states of `_WAITING_STATES` in which a coordinator only waits until fleet wakes it.
 _RESTING_STATES = frozenset({"idle"})
 
 
@@ -169,7 +169,7 @@ def _read_page(
 ) -> tuple[Overview, Unfinished, list[StepFacts]]:
     """Return what one snapshot of the store tells for the status page.
 
-    These are the page without agents, the unfinished dispatches, and the facts about tasks that have stopped.
+    The parts are the page without agents, the unfinished dispatches, and the facts about the failed and parked tasks.
     """
     now = world.clock.now()
     counts = overview(rows, now)
@@ -227,9 +227,10 @@ def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now
 
 
 def _daemon_trouble(context: Context) -> str:
-    """Return, for people, that a signal has stopped the daemon, or that it has died, and which coordinators with it.
+    """Return a sentence for people when a signal has stopped the daemon, or when the daemon has died; else "".
 
-    "" when neither is so. A dead daemon that the settings do not want is named only if a coordinator is missing.
+    For a dead daemon it names the coordinators that died with it. If there are none and the setting `daemon` is
+    "never", return "".
     """
     suspended = context.world.suspended_daemon()
     if suspended is not None:
@@ -328,7 +329,7 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
 
 
 def _agents_needing_person(agents: list[AgentView], found: Unfinished) -> list[AgentView]:
-    """Return the agents that wait for a person, and those after a failed turn that no reminder will continue."""
+    """Return the agents that wait for a person, and those whose turn failed and that no reminder will continue."""
     left = {row.dispatch for row in found.heard if row.state == _FAILED and not is_continued(row.failed_turns)}
     return [
         agent

@@ -32,9 +32,10 @@ def guard_contexts(context: Context, project: str, warnings: list[str]) -> list[
 
 
 def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> str:
-    """Hand off or remind one agent. Returns what was done; "" when its context is not full enough.
+    """Hand off or remind one agent; a reviewer is only reminded. Warnings of a handoff are added to `warnings`.
 
-    Warnings of a handoff are added to `warnings`.
+    Returns what was done; "" for nothing: the context is not full enough, or the agent was reminded or handed off
+    before.
     """
     full = _fill_level(row)
     forced = row.compacting or _is_over(context, row, "force")
@@ -51,10 +52,11 @@ def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> st
 
 
 def _is_over(context: Context, row: AgentContext, what: str) -> bool:
-    """Return whether an agent's context is so full that fleet asks it to hand off, or hands it off itself.
+    """Return whether an agent's context has reached the level at which fleet acts.
 
-    `what` is "ask" for the first, "force" for the second. The levels are the settings handoff.ask_percent and
-    handoff.ask_tokens, or handoff.force_percent and handoff.force_tokens. Reaching one of the two is enough.
+    With `what` "ask", fleet asks the agent to hand off: settings handoff.ask_percent and handoff.ask_tokens. With
+    "force", fleet hands it off itself: settings handoff.force_percent and handoff.force_tokens. Reaching one of the two
+    is enough.
     """
     settings = context.settings()
     if what == "ask":
@@ -65,7 +67,7 @@ def _is_over(context: Context, row: AgentContext, what: str) -> bool:
 
 
 def _fill_level(row: AgentContext) -> str:
-    """Return how full an agent's context is, as text: percent and tokens, those of them that are known."""
+    """Return how full an agent's context is, as text: percent and tokens, as far as they are known."""
     percent = f"{row.context} % full" if row.context is not None else "of unknown size"
     return f"{percent} ({row.tokens} tokens)" if row.tokens else percent
 

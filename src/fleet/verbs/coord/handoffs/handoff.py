@@ -48,9 +48,10 @@ _POLL_SECONDS = 0.1
 def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by: str) -> HandoffView:
     """Write an agent's handoff document and queue a handoff entry, which a drain then carries out.
 
-    `written` are the agent's own notes, `by` who asks. If an entry is queued already, its count of tries is reset. Raises,
-    before anything is changed, NotAFolder when a file is where the document or the successor's prompt belongs; Refused for
-    a dispatch that has ended or is a merge, NotSeated for a coordinator without the seat.
+    `written` are the agent's own notes, `by` who asks. Returns the view of the entry. If an entry is queued already,
+    only its count of tries is reset, and the view's `changed` is False. Raises, before anything is changed: NotAFolder
+    when a file is where the folder of the document or of the successor's prompt belongs; Refused for a dispatch that
+    has ended or is a merge; NotSeated for a coordinator without the seat.
     """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
@@ -58,7 +59,7 @@ def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by
     for folder in (
         paths.HANDOFFS,
         paths.INBOX,
-    ):  # the document goes into the one, the successor's prompt into the other
+    ):  # the folder of the document, and that of the successor's prompt
         context.world.files.refuse_blocked(folder)
     warnings = remote_control.turn_up_if_unset(context, row.project) if row.kind == "coord" else []
     queued = context.store.read(lambda rows: q.queued_handoff_of(rows, dispatch=ident))
@@ -88,11 +89,10 @@ def _refuse_pointless(context: Context, row: Dispatch) -> None:
 
 
 def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
-    """Return the change that queues a handoff entry and returns its view.
+    """Return the change that queues a handoff entry.
 
-    The view's `changed` is False if another entry was queued first.
-
-    `entry` is the new entry's id, `name` the path of its document, and `by` who asked for the handoff.
+    `entry` is the new entry's id, `name` the path of its document, and `by` who asked for the handoff. Committing it
+    returns the view of the queued entry: if another entry was queued first, that one, with `changed` False.
     """
 
     def work(tx: Tx) -> HandoffView:
@@ -175,7 +175,7 @@ def _defer_entry(entry: Handoff, why: str) -> Change[None]:
 
 
 def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
-    """Return a change that calls `write` in its transaction, to change a handoff entry, which stays queued.
+    """Return the change in which `write` updates a handoff entry. The entry stays queued.
 
     `why` is the reason in the operation log.
     """
@@ -192,7 +192,8 @@ def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Ch
 def _advance_worker(context: Context, entry: Handoff) -> str:
     """Advance a worker's handoff: end the old agent, then start its successor.
 
-    Returns what the handoff entry still waits for; "" when it is finished.
+    Returns what the handoff entry still waits for; "" when it is finished. It is finished without a successor when the
+    agent ended in another way, somebody else has the task, or the task is parked after fruitless handoffs.
     """
     row = dispatch_or_none(context, entry.dispatch)
     if row is not None and is_unfinished(row):
@@ -215,7 +216,7 @@ def _advance_worker(context: Context, entry: Handoff) -> str:
 
 
 def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted:
-    """Return the request for a successor: engine, model and command of its predecessor, and the handoff document."""
+    """Return the request for a successor: engine, model and command of the predecessor, and the handoff document."""
     written = context.world.files.read(entry.document).decode("utf-8", "replace")
     return Wanted(
         project=entry.project,
@@ -232,7 +233,7 @@ def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted
 
 
 def _agent_command(row: Dispatch) -> tuple[str, ...]:
-    """Return the command that was given after `--` when the agent was dispatched; its successor gets the same.
+    """Return the command that was given after `--` when the agent was dispatched; its successor gets the same command.
 
     Empty when none was given, as for most engines: they have a program of their own.
     """
@@ -240,7 +241,7 @@ def _agent_command(row: Dispatch) -> tuple[str, ...]:
 
 
 def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
-    """End the agent that is handed off, if that is possible now.
+    """Do the next step to end the agent that is handed off: ask it to exit, kill it, or settle it when it is dead.
 
     Returns what the handoff waits for; "" when the agent has ended.
     """
@@ -262,7 +263,7 @@ def _started_successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | 
 
 
 def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -> str:
-    """Mark the handoff as done if its successor was launched. Returns "" then, else the text that it is starting.
+    """Mark the handoff as done if its successor was launched. Returns "" then, else that the successor is starting.
 
     A successor that died before its launch is settled, so that the next drain starts another.
     """
@@ -279,16 +280,18 @@ def _is_task_free(rows: Rows, entry: Handoff) -> bool:
 
 
 def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) -> str:
-    """Start the replacement of the coordinator. Returns what the entry still waits for; "" when it is finished.
+    """Advance a coordinator's handoff: start a new coordinator as the seat's candidate; finish when it holds the seat.
 
-    Warnings of the new coordinator's start are added to `warnings`.
+    Returns what the entry still waits for; "" when it is finished. Warnings of the new coordinator's start are added to
+    `warnings`.
     """
     project = entry.project
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder != entry.dispatch:
         return _end_entry(context, entry, "hand_on" if seat.holder else "drop", seat.holder)
     may_prove = seat.candidate is not None and not replace.withdraw_hopeless(context, project)
-    replace.retire_unseated(context, project)  # a withdrawn candidate; the old coordinator may never tick again
+    # A withdrawn candidate is ended here, because the old coordinator may never tick again.
+    replace.retire_unseated(context, project)  # asks it to exit first, and kills it at a later drain
     if may_prove:
         return f"{seat.candidate} has to prove itself"
     row = dispatch_or_none(context, entry.dispatch)
@@ -312,8 +315,8 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
 def _end_entry(context: Context, entry: Handoff, event: str, successor: str | None) -> str:
     """Move a queued handoff entry to `done` (`event` "hand_on") or `dropped` ("drop"); reclaim what its dispatch held.
 
-    `successor` is the dispatch that continues the work, None for none. Always returns "": the handoff waits for
-    nothing.
+    `successor` is the dispatch that continues the work, None for none. Always returns "", as the handoff then waits for
+    nothing more.
     """
     state = step(HANDOFF_STEPS, "queued", event)
 

@@ -30,16 +30,19 @@ if TYPE_CHECKING:
 
 
 class Weighed(Value):
-    """The progress up to a handoff: a fingerprint of the work (None when unknown), and how many handoffs in a row made none."""
+    """The progress of a task at a handoff. `mark` is a fingerprint of its work, None when it is unknown.
+
+    `fruitless` is how many handoffs in a row, this one included, made no progress.
+    """
 
     mark: str | None
     fruitless: int
 
 
 def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
-    """Record the progress up to a handoff. When too many handoffs in a row made none, park the task and drop the entry.
+    """Record the progress of a task at a handoff. After too many handoffs in a row without progress, park the task.
 
-    Returns whether the task was parked.
+    Parking also drops the handoff's entry. Returns whether the task was parked; always False for a reviewer.
     """
     if row.kind not in WORKING or entry.slug is None:
         return False
