@@ -76,7 +76,7 @@ class Dialect:
         self.wait: float = table.get("wait", 0)
 
     def named(self, payload: Payload) -> Payload:
-        """Return a hook's payload with only the entries that may hold facts; others, such as tool output, may be long."""
+        """Return the entries of a hook's payload that may hold facts. Others, such as a tool's output, may be long."""
         kept = {path.partition(".")[0] for path in self.fields.values()}
         return {name: value for name, value in payload.items() if name in kept}
 
