@@ -4,7 +4,7 @@ from __future__ import annotations
 
 HEADS = "refs/heads"
 REFLOGS = "logs/refs/heads"  # in a git directory
-INTEGRATION = "fleet/main"  # unless the project's settings say another
+INTEGRATION = "fleet/main"  # the integration branch, unless the project's settings name another
 # A symbolic ref: the branch that the integration branch was made from and follows.
 FOLLOWED_REF = "refs/fleet/target"
 

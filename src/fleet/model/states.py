@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     # Not in a column: who holds a seat, where an agent's state is known from, what a duty of the daemon does.
     SeatState = Literal["none", "starting", "alive", "dead", "dead before it started", "unknown", "ended"]
-    # The last four: the last sign of life of a silent agent.
+    # The last four are only for a silent agent: they name its last sign of life.
     StateSource = Literal[
         "store",
         "process",

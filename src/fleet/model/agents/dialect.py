@@ -1,7 +1,7 @@
 """The dialect of an engine's hooks: what each event means, and which field of the JSON holds each fact.
 
-A hook reads it from a small JSON file in the home, made from the engine's TOML file: parsing TOML would take longer
-than the rest of a hook.
+A hook reads the dialect from a small JSON file in the home, made from the engine's TOML file: parsing TOML would take
+longer than all else that a hook does.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Payload = dict[str, Any]
     Remedy = Literal["again", "limit", "login"]
 
+# What an event of an engine can mean.
 MEANINGS = (
     "started",
     "prompted",
@@ -32,7 +33,7 @@ MEANINGS = (
 )
 # What to do after an error ended a turn: try again, wait for the limit's reset, or wait for a person to log in.
 REMEDIES = ("again", "limit", "login")
-# Where the JSON has each fact, unless the engine's file says otherwise.
+# The dotted path of each fact in the JSON, unless the engine's file names another.
 FIELDS = {
     "conversation": "session_id",
     "cwd": "cwd",
@@ -54,7 +55,12 @@ FIELDS = {
 
 
 class Dialect:
-    """The dialect of one engine's hooks, built from the table in the engine's file."""
+    """The dialect of one engine's hooks, built from the table in the engine's file.
+
+    `events`, `errors` and `notices` map the engine's names to meanings, remedies and states of the agent. `asking` and
+    `shell` name the engine's tools for questions and for shell commands. `wait` is how many seconds a question may wait
+    for its answer. `own_status` lists the person's own settings files that may have a status line.
+    """
 
     __slots__ = ("asking", "engine", "errors", "events", "fields", "notices", "own_status", "shell", "wait")
 
@@ -70,10 +76,7 @@ class Dialect:
         self.wait: float = table.get("wait", 0)
 
     def named(self, payload: Payload) -> Payload:
-        """Return a hook's payload without the entries in which no fact is looked for.
-
-        Such an entry, for example a tool's output, may be long.
-        """
+        """Return the entries of a hook's payload that may hold facts. Others, such as a tool's output, may be long."""
         kept = {path.partition(".")[0] for path in self.fields.values()}
         return {name: value for name, value in payload.items() if name in kept}
 

@@ -1,7 +1,7 @@
-"""What an agent may read at the daemon's socket for agents: one table, each entry with its roles and how far it reaches.
+"""What an agent may read at the daemon's socket for agents: one table of methods, each with the roles that may call it.
 
-An agent that has the home can read the home. One that has only that socket, in a sandbox, reads what is in this table: the tasks
-of its own project, and what its role needs besides. Whatever is not in it is refused.
+An agent that has the home can read the home. An agent in a sandbox has only that socket, and may read what this table
+lists: the tasks of its own project, and what its role needs besides. All other methods are refused.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 from fleet import errors
 from fleet.model.agents.roles import AGENTS, COORDINATOR, REVIEWER, instead_of_role
 
-# How far a method reaches, by what it is asked with.
-PROJECT = "project"  # names a project: the agent's own; without one, it is the agent's own
-AGENT = "agent"  # names an agent of the agent's own project
-FOUND = "found"  # returns the id of an agent of its own project
-ITS = "its"  # returns something that says its project: the agent's own
-ASKED = "asked"  # is asked with an object that says its project: the agent's own
-MISSING = "missing"  # is about a task of its own project that does not exist
-ANY = "any"  # says nothing about what is in a project
+# What tells which project a call reads. The call is refused unless that is the own project of the agent that calls.
+PROJECT = "project"  # an argument names the project; None stands for the agent's own
+AGENT = "agent"  # an argument names an agent: the project of that agent
+FOUND = "found"  # as PROJECT, and the call returns the id of an agent: the project of that agent, too
+ITS = "its"  # the call returns an object with the field `project`
+ASKED = "asked"  # an argument is an object with the field `project`
+MISSING = "missing"  # an argument is the error NoSuchTask, which names the project
+ANY = "any"  # nothing, and nothing is checked: the answer tells nothing about a project
 
 
 class Read:
-    """One method that reads: its description (`what`), how far it reaches (`reach`), the roles that may call it."""
+    """One method that reads: its description (`what`), what tells its project (`reach`), the roles that may call it."""
 
     __slots__ = ("reach", "roles", "what")
 

@@ -41,7 +41,7 @@ class Act:
         self.what = what
         self.rule = rule
         self.roles = roles
-        # Whether the act is done in the speaker's own name: then an agent may not speak as a person.
+        # Whether agents do the act in their own name: then no process of an agent may do it as a person.
         self.own = own
 
 
@@ -167,7 +167,7 @@ def role_of(kind: DispatchKind, engine: str | None) -> str:
 
 
 def act_of(name: str) -> Act:
-    """Return the act of the table with this name."""
+    """Return the act with this name, such as `tasks.done`; raise KeyError when the tables have none."""
     return DAEMON_ACTS.get(name) or ACTS[name]
 
 

@@ -2,7 +2,7 @@
 
 A project that is removed and registered again counts as another project, although it has the same name. A copied branch
 also copies the mark, but the mark names the original branch. A branch that was created before marks existed is marked
-later; its mark also holds the time of its creation, because the branch's reflog does not name fleet.
+later. Such a mark also holds the time when the branch was created, because the branch's reflog does not name fleet.
 """
 
 from __future__ import annotations

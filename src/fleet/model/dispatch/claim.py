@@ -19,8 +19,9 @@ Look = Literal["ours", "absent", "foreign", "unknown"]
 class Claim:
     """The recorded duty to release one resource outside the database, such as a tmux session.
 
-    It belongs to a dispatch, to a task's bundle (`project` and `slug`), or to a job; the fields for
-    the other owners are None.
+    It belongs to a dispatch, to a task's bundle (`project` and `slug`), or to a job; the fields of the other two owners
+    are None. `actor` is the identity of the process that creates or removes the resource now, '' for none. `failures`
+    counts failed releases. `data` is what the kind of claim keeps about its resource.
     """
 
     id: str

@@ -12,6 +12,9 @@ STATES = ("allocating", "live", "releasing", "releasing_blocked", "released", "f
 # While a claim is in one of these states, no other claim can be made on the same resource.
 HELD = frozenset({"allocating", "live", "releasing", "releasing_blocked"})
 
+# found_absent: nothing is left of a creation that failed. found_gone: the resource no longer exists, but fleet did not
+# remove it. let_go: the removal begins. gone: the removal succeeded. not_gone: it failed. stuck: it failed too often.
+# taken_over: the resource stays, for the next owner. given_up: a person says that the resource no longer exists.
 EVENTS = (
     "made", "not_made", "retaken", "found_absent", "found_gone", "let_go", "gone", "not_gone", "stuck", "taken_over", "given_up"
 )  # fmt: skip
@@ -24,10 +27,8 @@ STEPS: dict[tuple[str, str], ClaimState] = {
     ("failed_alloc", "found_absent"): "released",
     ("live", "let_go"): "releasing",
     ("live", "found_gone"): "released",
-    (
-        "releasing",
-        "let_go",
-    ): "releasing",  # the process that was releasing the resource died or failed; another one tries again
+    # The process that was removing the resource died or failed; another one tries again.
+    ("releasing", "let_go"): "releasing",
     ("releasing", "gone"): "released",
     ("releasing", "not_gone"): "releasing",
     ("releasing", "stuck"): "releasing_blocked",
@@ -35,7 +36,7 @@ STEPS: dict[tuple[str, str], ClaimState] = {
     ("releasing_blocked", "let_go"): "releasing",
     ("releasing_blocked", "gone"): "released",
     ("releasing_blocked", "taken_over"): "live",
-    # A person says that the resource no longer exists; nothing outside the database is touched.
+    # Nothing outside the database is touched.
     ("allocating", "given_up"): "released",
     ("failed_alloc", "given_up"): "released",
     ("live", "given_up"): "released",

@@ -87,9 +87,9 @@ def why_held(engine: str, kind: str, reason: str, until: int | None, now: int) -
 def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool) -> errors.Uncoordinated | None:
     """Return the error for a project whose coordinator is dead or stopped, so that nobody starts tasks; else None.
 
-    `state` is that of the coordinator, `holder` its dispatch, `epoch` counts its holders, 0 if the seat was never taken. A
-    stopped coordinator is an error only while tasks are ready. A seat that was never taken is no error: there a person
-    starts the agents.
+    `state` is the state of the project's seat, `holder` the coordinator's dispatch. `epoch` counts the changes of the
+    holder, and is 0 if the seat was never taken. A stopped coordinator is an error only while tasks are ready. A seat
+    that was never taken is no error: there a person starts the agents.
     """
     if state in _DEAD:
         return errors.Uncoordinated(what=f"its coordinator {holder} is dead")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # `worker` stands for every agent that works on a task: worker, reviewer, fix and rebase.
 AgentKind = Literal["worker", "finisher", "coord"]
-# starting: not launched yet, but may be. unstarted: provably never will be launched.
+# starting: not launched yet, but may still be launched. unstarted: provably never will be launched.
 Condition = Literal["ended", "starting", "unstarted", "alive", "dead", "unknown"]
 # What a dead agent left. ours: processes that are provably the agent's. strangers: processes in its worktree whose owner
 # is unknown. silent: its tmux server is alive and does not answer.
@@ -26,7 +26,10 @@ ReportAge = Literal["none", "fresh", "over"]
 # A coordinator's place. late: a candidate after its deadline. withdrawn: a former candidate that never proved itself.
 # out: a former holder.
 Place = Literal["none", "holder", "candidate", "late", "withdrawn", "out"]
+# Why a dispatch is left alone.
 Cause = Literal["ended", "foreign", "starting", "alive", "unknown", "strangers", "silent", "not_permitted"]
+# What a remedy does, so that MAY_APPLY can allow it. hand_over: press an agent for its handoff. retire: press a
+# coordinator that is not in the seat. withdraw: remove a candidate from the seat.
 Act = Literal["settle", "kill_rest", "press", "hand_over", "retire", "withdraw"]
 Asker = Literal[
     "tick", "sweep", "resume", "resumable", "replace", "handoff", "job", "merge", "dispatch", "restart", "settle"
@@ -60,21 +63,22 @@ class Seen:
 
     condition: Condition
     kind: AgentKind = "worker"
-    own: bool = True
+    own: bool = True  # this home made the dispatch; only this home may end it
     remains: Remains = "none"
     report: ReportAge = "none"
     asked_for: AskedFor | None = None
-    exit_grace_over: bool = False
-    task_taken: bool = False
+    exit_grace_over: bool = False  # the agent was asked to exit, and its exit_grace is over
+    task_taken: bool = False  # the task is assigned to somebody else or to nobody
     place: Place = "none"
     handoff_queued: bool = False
     # The coordinator is a duty of the daemon: its process is the daemon's own, and is never signalled.
     held: bool = False
     # Why the dispatch cannot be settled; empty when it can.
     why: str = ""
+    # Processes in the worktree whose owner is unknown, and what a person can do about them.
     strangers: str = ""
-    # What a person can do about the strangers.
     way: str = ""
+    # Processes that fleet cannot inspect.
     unreadable: str = ""
     asked_reason: str = ""
     handoff_reason: str = ""
@@ -149,12 +153,10 @@ Remedy = Settle | KillRest | Press | Dismiss | Withdraw | Leave
 
 
 def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> ReportAge:
-    """Return whether an agent should have exited after its report.
+    """Return "none" without a report, "fresh" while the agent may still exit by itself, "over" after that time.
 
-    "none" without a report, "fresh" while it may still exit by itself, "over" after that time. Times are in milliseconds.
-
-    `age` is the time since the report, `grace` the time that an agent has to exit after it. With `at_rest`, the turn in
-    which the agent reported has ended: then the time is over at once.
+    `age` is the time since the report, `grace` the time that an agent has to exit after it, both in milliseconds. With
+    `at_rest`, the turn in which the agent reported has ended: then the time is over at once.
     """
     if not report:
         return "none"
@@ -162,7 +164,10 @@ def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> Re
 
 
 def may_settle(seen: Seen) -> bool:
-    """Return whether the dispatch can be settled: it never started or its death is proven, and no process of it is left."""
+    """Return whether the dispatch can be settled: it never started, or its death is proven and nothing remains of it.
+
+    False for a dispatch of another home.
+    """
     return seen.own and (seen.condition == "unstarted" or (seen.condition == "dead" and seen.remains == "none"))
 
 
@@ -266,7 +271,7 @@ def _decide_for_living(seen: Seen) -> Remedy:
 def _as_dismissal(press: Press) -> Dismiss:
     """Return the Dismiss that replaces a Press for a coordinator that is a duty of the daemon.
 
-    It has no process of its own to press: Dismiss only changes its rows. Request and reason stay the same.
+    Such a coordinator has no process of its own to press: Dismiss only changes its rows. `asked_for` and `reason` stay.
     """
     return Dismiss(asked_for=press.asked_for, reason=press.reason, act=press.act)
 
@@ -282,7 +287,7 @@ def _press_as_asked(seen: Seen) -> Press | None:
 
 
 def _press_worker(seen: Seen) -> Press | None:
-    """Return the Press for a worker that has to exit; None for any other.
+    """Return the Press for a worker that has to exit; None for a worker that may go on.
 
     A worker has to exit when its report grace is over, when it lost its task, or when it has to hand off.
     """
@@ -296,7 +301,7 @@ def _press_worker(seen: Seen) -> Press | None:
 
 
 def _press_reported(seen: Seen) -> Press | None:
-    """Return the Press for an agent whose report grace is over; None for any other."""
+    """Return the Press for an agent whose report grace is over; None for any other agent."""
     return _press(seen, "report", "it had reported") if seen.report == "over" else None
 
 

@@ -32,6 +32,8 @@ STATES = ("empty", "held", "empty_with_candidate", "held_with_candidate")
 OWN_LOOP = "fleet"
 # A loop that ran for this long is good: the restarts before it are forgotten.
 _RAN_WELL = 10 * MINUTE
+# take: a new coordinator becomes the holder at once. nominate: it becomes the candidate. prove: the candidate becomes
+# the holder. withdraw: the candidate is removed. vacate: the holder is removed.
 EVENTS = ("take", "nominate", "prove", "withdraw", "vacate")
 
 STEPS = {
@@ -76,7 +78,7 @@ def may_restart(last: Restarts | None, *, holder: str, ran: int, now: int, most:
     """Return whether fleet restarts a dead coordinator loop (dispatch `holder`) by itself. `last` is the record of restarts.
 
     `ran` is how many milliseconds the loop ran. False when it died within its first minute: it would die again, and a
-    person has to see why. False when the last restart was within this minute and may be under way, and after `most`
+    person has to see why. False when the last restart was within the last minute and may be under way, and after `most`
     restarts. A negative `ran`, because the clock was set back, does not prevent a restart.
     """
     under_way = last is not None and 0 <= now - last.at < MINUTE

@@ -62,7 +62,8 @@ RECL_STATES = ("pending", "complete", "partial", "blocked")
 RECL_EVENTS = ("all_released", "bundle_left", "release_failed", "release_blocked")
 
 # bundle_left: the dispatch's own claims are released; it owns the bundle until a successor adopts the bundle or the task
-# is archived.
+# is archived. release_failed: claims are left, and fleet will try again to release them. release_blocked: the release
+# of a claim has failed too often.
 RECL_STEPS: dict[tuple[str, str], ReclState] = {
     ("pending", "all_released"): "complete",
     ("pending", "bundle_left"): "pending",

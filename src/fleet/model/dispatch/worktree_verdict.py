@@ -32,8 +32,8 @@ class Aside:
     """The worktree may be removed after these ignored files, which may be unique, are moved to the trash."""
 
     paths: tuple[str, ...]
-    files: int
-    size: int
+    files: int  # how many files these are
+    size: int  # their size in bytes
 
 
 Verdict = Go | Keep | Aside

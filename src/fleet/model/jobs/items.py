@@ -1,4 +1,4 @@
-"""Items of a job: their ids, the states of items and jobs, and signatures that are equal for failures of one kind."""
+"""Items of a job: their ids, the states of items and jobs, and signatures, which are equal for similar failures."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from fleet.model.states import ItemState, JobPart, JobPhase, JobState
 
 STATES: tuple[ItemState, ...] = ("waiting", "running", "merging", "done", "dead", "skipped", "parked")
+# put_back: the attempt was interrupted or never began. pass: all steps succeeded, and the work is to be merged.
+# retry, give_up, park, skip: the attempt failed. revive, drop: a person has the item tried again, or gives it up.
+# reset: setup or reduce runs once more. go_missing, come_back: the input no longer has the item, or has it again.
 EVENTS = (
     "start", "put_back", "pass", "finish", "retry", "give_up", "park", "skip", "revive", "drop", "reset", "go_missing", "come_back"
 )  # fmt: skip
 STEPS: dict[tuple[str, str], ItemState] = {
     ("waiting", "start"): "running",
-    ("waiting", "go_missing"): "skipped",  # the input does not have the item any more
+    ("waiting", "go_missing"): "skipped",
     ("skipped", "come_back"): "waiting",
     ("running", "put_back"): "waiting",
     ("running", "pass"): "merging",
@@ -42,11 +45,12 @@ STEPS: dict[tuple[str, str], ItemState] = {
     ("parked", "reset"): "waiting",
 }
 
-# The states of the job that the items belong to.
+# The states of the job that the items belong to. begin: a runner starts. renew: the job runs again from its setup.
+# reopen: items of the job are to be tried again.
 JOB_STATES = ("running", "paused", "failed", "done", "cancelled")
 JOB_EVENTS = ("begin", "renew", "finish", "pause", "fail", "cancel", "reopen")
 JOB_STEPS: dict[tuple[str, str], JobState] = {
-    ("running", "begin"): "running",  # the runner before has died
+    ("running", "begin"): "running",  # the last runner has died
     ("paused", "begin"): "running",
     ("failed", "begin"): "running",
     ("running", "renew"): "running",
@@ -77,12 +81,12 @@ PHASE_STEPS: dict[tuple[str, str], JobPhase] = {
 }
 PHASE_STEPS |= {(phase, "renew"): "setup" for phase in PHASES}
 PHASE_STEPS |= {(phase, "reopen"): "map" for phase in PHASES}
-# The parts of a job that run as items do.
+# The parts of a job that run and are recorded like an item.
 PARTS: tuple[JobPart, ...] = ("setup", "reduce")
 # The signature of an attempt that a usage limit ended, which is no failure of its item.
 LIMIT = "limit"
-LONGEST = 200_000
-DEEPEST = 100
+LONGEST = 200_000  # how many characters an item may have, as JSON
+DEEPEST = 100  # how many levels deep an item may be nested
 _ID = 12
 _SIGNATURE = 160
 _VARYING = (
@@ -102,7 +106,7 @@ def item_id(data: object) -> str:
 
 
 def numbered(contents: Iterable[object]) -> Iterator[tuple[str, int, object]]:
-    """Yield the id, the number and the content of each item. When an item occurs again, its id gets a number: ID-2."""
+    """Yield (id, position from 1, content) of each item. When a content occurs again, its id gets a number: ID-2."""
     seen: dict[str, int] = {}
     for number, data in enumerate(contents, 1):
         ident = item_id(data)

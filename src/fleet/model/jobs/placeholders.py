@@ -1,8 +1,8 @@
-"""Fill in placeholders like `{item.path}`: in prompts as text, in shell commands as variables that no shell parses.
+"""Fill in placeholders like `{item.path}`: in prompts as text, in shell commands as variables.
 
-A value never becomes part of a command: a variable takes its place, quoted for that place. So a file named
-`$(rm -rf ~)` is only a name, inside quotes and outside. Braces that are no placeholder stay as they are; `{{item.path}}`
-becomes `{item.path}` itself.
+A value never becomes part of a shell command, so the shell does not parse it. The variable is quoted for its place in
+the command: a file named `$(rm -rf ~)` is only a name, inside quotes and outside. Braces that are no placeholder stay
+as they are; `{{item.path}}` becomes `{item.path}` itself.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class _Quoting:
             self._quotes.pop()
 
     def quote(self, variable: str) -> str:
-        """Return a reference to the variable, quoted so that it is safe after what was read of the command."""
+        """Return a reference to the variable, quoted for the place in the command that `read` has reached."""
         match self._quotes[-1]:
             case "'":
                 return f"'\"${{{variable}}}\"'"

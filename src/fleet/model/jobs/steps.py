@@ -1,4 +1,7 @@
-"""The steps of a job, read without its document: an item's session needs nothing else of it, and parsing YAML takes longer than most steps."""
+"""The steps of a job, kept in a file of their own.
+
+The session of an item reads that file instead of the job's document: to parse YAML takes longer than most steps.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from fleet.records import record
 
 @record(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step: a prompt for an agent, or a shell command."""
+    """One step: a prompt for an agent, or a shell command. `engine`, `autonomy` and `model` are None when not given."""
 
-    kind: str
-    text: str
+    kind: str  # agent or shell
+    text: str  # the prompt or the command
     name: str | None
     commit_required: bool
-    timeout: int
+    timeout: int  # in milliseconds
     engine: str | None
     autonomy: str | None
     model: str | None
@@ -36,7 +39,7 @@ class JobSteps:
     reduce: tuple[Step, ...] = ()
 
     def of(self, part: str) -> tuple[Step, ...]:
-        """Return the steps of setup, of reduce, or of each item."""
+        """Return the steps of a part of the job: `setup`, `reduce`, or `map`, the steps of each item."""
         return {"setup": self.setup, "reduce": self.reduce}.get(part, self.map)
 
 
@@ -63,5 +66,5 @@ def steps_in(content: bytes, source: str) -> JobSteps | None:
 
 
 def _digest(source: str) -> str:
-    """Return the hash of a job's document."""
+    """Return the hash of the text of a job's document."""
     return blake2s(source.encode("utf-8", "surrogatepass")).hexdigest()

@@ -32,7 +32,9 @@ _KNOWN = {
     "reduce": ("setup", "map", "env"),
     "input": ("setup", "env"),
 }
+# What the reduce steps may read of the map, such as {map.results}.
 OF_MAP = ("results", "failed", "total", "done")
+# {setup.output}: the output of the last setup step. No step may have this name.
 OUTPUT = "output"
 
 
@@ -58,8 +60,8 @@ class Retry:
 class Map:
     """The map part of a workflow: where the items come from, and the steps for each item.
 
-    `source` says how to read `given`: list, file, command or glob. `breaker`: after how many failures alike the job pauses,
-    0 for never.
+    `given` is the list of items itself, or the file, command or glob that they come from; `source` says which of these.
+    `breaker` is how many items have to fail alike before the job pauses; 0: it never pauses.
     """
 
     source: InputSource

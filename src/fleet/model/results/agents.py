@@ -28,8 +28,8 @@ class AgentView(Value):
     instead_of: str | None  # the engine that would have come first, but was held back when the agent started
     autonomy: str | None  # what the agent may do without asking
     sandbox: str | None  # what the agent was started in: `bwrap`, or null for nothing
-    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, login, `stopped, no report`, ended (its session has ended), silent, stopped (a process of it is), retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
-    source: StateSource  # where the state comes from: store, process, daemon, report, hook, session file or screen; of a silent agent the last sign of its life, also start, command, conversation or commit
+    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, login, `stopped, no report`, ended (its session has ended), silent, stopped (one of its processes is, by a signal), retrying, dialog, finished, exited, interrupted (the machine was restarted), unknown, or `reported …`
+    source: StateSource  # where the state comes from: store, process, daemon, report, hook, session file or screen; of a silent agent the last sign of life, which may also be start, command, conversation or commit
     state_at: Time | None  # since when the state is known
     detail: str  # the agent's question, or the reason for the state
     session: str | None  # the tmux session; null for a coordinator that is a duty of the daemon
@@ -41,12 +41,10 @@ class AgentView(Value):
     context: int | None  # how full the agent's context is, in percent
     tokens: int | None  # tokens in the agent's context
     cost: float | None  # dollars so far, as the engine reports them
-    used: (
-        Cost | None
-    )  # what the agent has used since its start, counted from its engine's files; null when they do not say
-    conversation: str | None  # the engine's own name of the conversation
+    used: Cost | None  # what the agent has used since its start; null when its engine's files do not say
+    conversation: str | None  # the engine's own name for the conversation
     report: ReportState | None  # done, failed or blocked; null when the agent has not reported
-    asked_for: AskedFor | None  # stop, kill or superseded, when the agent was asked to exit
+    asked_for: AskedFor | None  # why the agent was asked to exit: report, stop, kill, superseded, handoff or replaced
     handoffs: int  # how many handoffs led to this agent
 
 
@@ -60,9 +58,7 @@ class Question(Value):
     kind: ShownQuestionKind  # permission, question, or screen
     text: str
     command: str | None  # the command that the agent wants to run, or the whole input of the tool
-    change: (
-        str | None
-    )  # what the tool would write, as a diff; null when it writes no file, or the input was too long to keep
+    change: str | None  # what the tool would write, as a diff; null for no file, or an input too long to keep
     choices: list[Choice]  # one for each question that is asked at once
     asked_at: Time | None
     answerable: bool  # false: the question can be answered only at the agent's terminal

@@ -23,20 +23,18 @@ class Seated(Dispatched):
 class SeatView(Value):
     project: str
     holder: str | None  # the coordinator's id; null when the seat is empty
-    epoch: int  # how often the seat has changed
+    epoch: int  # how often the seat has got another holder or has lost its holder
     state: SeatState  # none, starting, alive, dead, `dead before it started`, unknown or ended
-    where: (
-        str | None
-    )  # where it runs: `daemon, pid N` for a duty of the daemon, else its tmux session; null when it does not
+    where: str | None  # `daemon, pid N` for a duty of the daemon, else its tmux session; null when it does not run
     wake_trouble: str | None  # why a coordinator that is an agent cannot be woken when there is something to do
     candidate: str | None  # the next coordinator, until it has proved that it works
-    deadline: Time | None  # until when the candidate has to prove it
+    deadline: Time | None  # until when the candidate has to prove that it works
     retiring: list[str]  # former coordinators that have not ended yet
     stale_proofs: list[StaleProof]  # candidates that never proved that they work
 
 
 class StaleProof(Value):
-    dispatch: str
+    dispatch: str  # the candidate
     minted_at: Time  # when the secret for the candidate's proof was created
 
 
@@ -92,17 +90,13 @@ class HandoffView(Value):
     reason: str
     document: str  # the path of the document in the fleet home
     asked_by: str
-    state: HandoffState  # queued, done, or dropped (the agent ended by itself, or the task was parked)
+    state: HandoffState  # queued, done, or dropped (no successor is needed any more, or the task was parked)
     deferred: str | None  # why the handoff was postponed the last time
     successor: str | None
     at: Time
     done_at: Time | None
-    fruitless: (
-        int | None
-    )  # how many handoffs of the task in a row, up to this one, brought no commit, artifact or changed plan; null when not known
-    parked_at: Time | None  # when the task was parked for it
+    fruitless: int | None  # how many handoffs in a row, up to this one, brought no progress; null when not known
+    parked_at: Time | None  # when the task was parked because of this handoff
     changed: Said[bool] = None  # only from `fleet handoff`: the handoff was not queued before
-    warnings: Said[list[str]] = (
-        None  # only from `fleet handoff` and `fleet drain`: what failed, although the handoff goes on
-    )
+    warnings: Said[list[str]] = None  # only from `fleet handoff` and `fleet drain`: what else failed
     text: Said[str] = None  # only from `fleet handoffs show`: the text of the document

@@ -42,7 +42,7 @@ class Resumed(Dispatched):
 
     predecessor: str  # the dispatch whose work is continued
     conversation: bool  # whether the predecessor's conversation continues; else a new one starts from the work
-    stopped: str | None  # the process whose resume --force stopped
+    stopped: str | None  # the process of another resume, which `--force` stopped
     warnings: Said[list[str]] = None  # only for a coordinator: what failed, although the coordinator works
 
 
@@ -98,7 +98,7 @@ class Journal(_Attempt):
     """Everything that is recorded about a dispatch."""
 
     host: str
-    host_id: str  # the same as host
+    host_id: str  # the same as `host`
     home: str | None  # the id of the fleet home that made the dispatch; null when it was made before homes had ids
     tmux_socket: str
     schema: int
@@ -123,7 +123,7 @@ class Journal(_Attempt):
     handoffs: int  # how many handoffs led to this dispatch
     successor: str | None  # the dispatch that this one was handed off to
     resumes: Resumes | None  # `conversation` or `again`, when this dispatch resumed another one
-    claims: list[JournalClaim]  # for a live dispatch with the claims of the bundle that it owns
+    claims: list[JournalClaim]  # the dispatch's claims; for a live dispatch also those of the bundle that it owns
     adoptions: list[AdoptionView]  # the dispatches that have had the task's worktree, oldest first
     age: int | None = None  # seconds since the dispatch was recorded
     archived: Said[bool] = None  # true when the journal was read from the archive
@@ -132,19 +132,17 @@ class Journal(_Attempt):
 class JournalClaim(Value):
     class_: str  # exclusive, adoptable, delivery, derived or audit
     kind: str
-    state: str  # for an agent's record: live, archived or missing; for a seat: live, other or missing
+    state: str  # as in ClaimView; for an agent's record live, archived or missing; for a seat live, other or missing
     data: dict[str, Any]
     created_at: Said[Time] = None  # when the claim was recorded
-    look: str | None = (
-        None  # what is there, checked just now: ours, absent, foreign, unknown; of rows as claims.md says
-    )
+    look: str | None = None  # what is there now: ours, absent, foreign or unknown; claims.md says it for rows
     age: Said[int] = None  # only for a live dispatch: seconds since the claim was recorded
 
 
 class AdoptionView(Value):
     dispatch: str
     kind: DispatchKind
-    generation: int
+    generation: int  # 1 for the first owner of the task's bundle, 2 for the next
     adopted_at: Time
     released_at: Time | None
 
@@ -153,11 +151,9 @@ class ClaimView(Value):
     class_: str
     id: Said[str] = None  # a row of the store that counts as a claim has no id, actor, failures or data
     kind: str
-    name: str
+    name: str  # the name of the thing, for example the path of a worktree
     state: str  # allocating, live, releasing, releasing_blocked or failed_alloc
-    dispatch: (
-        str | None
-    )  # the owner; null for a task's bundle, for a process that a job's runner started, and for what a project holds
+    dispatch: str | None  # the owner; null when the owner is a task's bundle, a job or a project
     project: str | None = None  # the project of the bundle or the job
     slug: str | None = None
     job: str | None = None  # the job whose runner started the process
@@ -190,12 +186,12 @@ class DisownedDispatch(Value):
 
 
 class PromptOutcome(Value):
-    """What the commands print that other programs call to publish and release prompts."""
+    """What `fleet claims` prints for programs that publish and release prompts (claims.md)."""
 
     outcome: PromptResult  # acquired, released or rewritten, each also with already_ before it; inspected or disowned
     dispatch_id: str
-    kind: str | None
-    path: str | None
+    kind: str | None  # the kind of the claim; null from `inspect`
+    path: str | None  # the file, when there is one
 
 
 class Inspected(PromptOutcome):

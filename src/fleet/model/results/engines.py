@@ -55,9 +55,9 @@ class QuotaView(Value):
 class Lifted(Value):
     engine: str
     lifted: bool  # false when the engine was not held
-    continued: list[str]  # agents that it had stopped and that were told to continue
-    waiting: list[str]  # agents that continue when the model of the first has answered
-    unattended: list[str]  # those of them that no coordinator continues: their project has none that lives
+    continued: list[str]  # agents that the hold had stopped and that were told to continue
+    waiting: list[str]  # agents that are told to continue once the engine has answered the first agent
+    unattended: list[str]  # agents in `waiting` that nobody tells: their project has no living coordinator
 
 
 class Allowed(Value):
@@ -65,7 +65,7 @@ class Allowed(Value):
 
     scope: BudgetScope  # task, project or day
     name: str  # project/slug, the project, or the day
-    dollars: float  # allowed now, beside what was allowed before
+    dollars: float  # allowed now, in addition to what was allowed before
     continued: list[str]  # the agents that were told to go on
 
 

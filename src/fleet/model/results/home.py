@@ -20,7 +20,7 @@ class HomeView(Value):
     database: str  # sqlite or postgresql
     here: str  # where the home is now
     machine_now: str  # the machine that the home is on now
-    moved: bool  # the home is not at the path or machine where it was made or repaired
+    moved: bool  # the home is not at `path`
     others: list[OtherHome]  # homes that have used the same database
 
 
@@ -28,7 +28,7 @@ class OtherHome(Value):
     id: str
     host: str
     machine: str
-    name: str  # the name of its machine
+    name: str  # the name of that machine
     path: str
 
 
@@ -51,9 +51,9 @@ class NewDatabase(Value):
 class Swept(Value):
     """One thing that a sweep found."""
 
-    what: str
-    why: str
-    proof: str
+    what: str  # the thing
+    why: str  # why it should be released, or what is wrong with it
+    proof: str  # what shows that this is so
     action: str  # what was done, or would be done
     done: bool = False
     standing: bool = False  # there is nothing to do about it now
@@ -106,21 +106,21 @@ class Show(Value):
     done: int  # number of tasks
     merged: int  # number of tasks, each counted once
     recovered: list[str]  # what was repaired, and how
-    refused: list[str]
-    leaked: list[str]
+    refused: list[str]  # worktrees that were kept because they had uncommitted work
+    leaked: list[str]  # what was left over at the end
     seconds: float
 
 
 class Told(Value):
     """One notice, as `notify.command` gets it."""
 
-    id: str  # the same when a message about it is repeated
+    id: str  # the same when the message about a notice is repeated
     kind: NoticeKind  # needs you, failed, review or blocked
     project: str
     task: str | None  # its slug; null for a coordinator or a job
     dispatch: str | None  # the agent
     question: str | None  # the question's id, for `fleet answer` and `fleet approve`
-    title: str  # project and who
+    title: str  # the project, and the task or agent that the notice is about
     body: str  # the question, or the reason
     since: Time
 
@@ -140,7 +140,7 @@ class NoticeView(Value):
 
     id: str
     kind: NoticeKind
-    state: NoticeState  # due, sending, told, unsure (its sender was killed), failed (no channel took it) or lapsed (over, or old, before it was told)
+    state: NoticeState  # due, sending, told, unsure (its sender was killed), failed (no channel took it) or lapsed (it was over, or too old, before it was told)
     project: str
     task: str | None  # its slug; null for a coordinator or a job
     dispatch: str | None
@@ -148,12 +148,12 @@ class NoticeView(Value):
     title: str
     body: str
     since: Time
-    seen_at: Time  # when fleet first saw it
-    over_at: Time | None  # when it needed nobody any more
+    seen_at: Time  # when fleet first saw what the notice is about
+    over_at: Time | None  # when that was over
     told_at: Time | None
-    channels: list[str]  # those that took it
+    channels: list[str]  # the channels that took the notice
     attempts: int
-    trouble: str  # why channels did not take it; empty when nothing went wrong
+    trouble: str  # why channels did not take the notice; empty when nothing went wrong
 
 
 class ChannelTried(Value):
@@ -161,7 +161,7 @@ class ChannelTried(Value):
 
     channel: NoticeChannel
     outcome: ChannelOutcome  # told, absent (it is not set up, or nobody is there) or failed
-    text: str  # where it went, or why not
+    text: str  # where the message went, or why it was not sent
 
 
 class DaemonUnit(Value):
@@ -169,11 +169,11 @@ class DaemonUnit(Value):
 
     system: str  # systemd or launchd
     name: str
-    path: str  # of its file
+    path: str  # the path of the unit's file
     home: str
     is_installed: bool
     is_changed: bool  # whether the file was written or removed just now
-    notes: list[str]  # what to know about it
+    notes: list[str]  # what a person should know about the unit
 
 
 class Metrics(Value):
@@ -225,12 +225,12 @@ class DutyStatus(Value):
 
     name: str
     state: DutyState  # running, waiting, or failing: its last round failed, and it waits for the next try
-    rounds: int  # how many rounds it has begun since the daemon started
+    rounds: int  # how many rounds the duty has begun since the daemon started
     last_run: Time | None  # when its last round ended
     next_run: Time | None  # when its next round begins at the latest; null while it runs or waits for a change
     failures: int  # how many rounds in a row have failed
     error: str | None  # why the last round failed
-    remark: str | None  # what a person should know of it
+    remark: str | None  # what a person should know about the duty
 
 
 class DaemonStatus(Value):
@@ -238,17 +238,17 @@ class DaemonStatus(Value):
 
     running: bool
     home: str
-    pid: int | None  # when it is not `running`, a process that serves the home and does not answer
-    fleet: str | None  # its version
+    pid: int | None  # the daemon; when `running` is false, a process that serves the home but does not answer
+    fleet: str | None  # the version of the daemon's fleet
     since: Time | None
     store: str | None
-    store_error: str | None  # why the store cannot be used now; then nobody knows what is `unheld`
+    store_error: str | None  # why the store cannot be used now; `unheld` is not known then
     clients: int
-    requests: int  # since it started
-    errors: int  # how many of them were refused or failed
+    requests: int  # how many requests came since the daemon started
+    errors: int  # how many of these were refused or failed
     commits: int  # transactions that requests shared
     batched: int  # requests in these transactions
-    largest: int  # the most requests that shared one
+    largest: int  # the most requests that shared one transaction
     lost: int  # transactions whose requests were done again, each alone
     at_work: int  # requests that are worked on now
     children: int  # processes that work on requests now

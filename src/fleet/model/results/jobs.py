@@ -57,7 +57,7 @@ class JobProgress(ItemCounts):
     job: str
     rate: float  # items that ended per second since the runner started
     eta: int | None  # seconds left at this rate
-    waits: str | None = None  # the engine that no item may run on now, and until when
+    waits: str | None = None  # the held engine or the spent budget that the job waits for
 
 
 class _JobSummary(Value):
@@ -97,7 +97,7 @@ class JobView(_JobSummary):
     ended_at: Time | None
     actor: str  # who started the job first
     runs: bool  # whether a runner works on the job now
-    waits: str | None  # the engine that no item may run on now, and until when
+    waits: str | None  # the held engine or the spent budget that the job waits for
 
 
 class JobDetails(JobView):
@@ -166,7 +166,7 @@ class StepDone(Value):
 
 
 class StepOutput(Value):
-    step: str  # item, attempt and number of the step
+    step: str  # the item, the attempt and the number of the step, with dots between them
     text: str
 
 
@@ -183,7 +183,7 @@ class ItemsDropped(Value):
 
     job: str
     items: list[str]
-    left: list[str]
+    left: list[str]  # what could not be released, and why
 
 
 class Validation(Value):

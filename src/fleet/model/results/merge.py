@@ -40,11 +40,11 @@ class Landing(Value):
     target: str  # your branch
     integration: str  # the branch that work is merged into
     commits: int  # how many commits of the integration branch the target does not have
-    moved: bool
-    run: str | None  # the command that lands the work, when the target is checked out; the exit code is 14 then
+    moved: bool  # the target was moved
+    run: str | None  # the command that lands the work, when fleet may not move the target; the exit code is 14 then
     why: str | None  # why the target was not moved
     diverged: bool  # the target has its own commits, so that landing needs a merge
-    titles: list[str]  # the titles of these commits
+    titles: list[str]  # the titles of the commits that the target does not have
 
 
 class PullRequestView(OfTask):
@@ -62,7 +62,7 @@ class Waiting(Value):
     title: str
     status: TaskStatus  # in_progress; blocked when the reviewer ended without a verdict
     assignee: str | None  # who did the work
-    fixes: int  # how often the task was sent back
+    fixes: int  # how often an agent was started to mend the work
     reason: str | None
     priority: int
     changed_at: Time  # since when it waits
@@ -121,13 +121,13 @@ class MergeView(Value):
     task: str  # the task's slug
     at: Time
     state: MergeState  # contained, missing, or acknowledged as missing
-    by: str | None  # who acknowledged it
+    by: str | None  # who acknowledged that the merge is missing
     project: str
     integration: str  # the branch that the work was merged into
     made: str  # the merge commit
     work: str  # the task's commit
-    base: str  # the commit of that branch before the merge
-    reason: str | None  # why the merge is missing on purpose
+    base: str  # the commit of the integration branch before the merge
+    reason: str | None  # why the merge is missing, as the person who acknowledged it says
 
 
 class MergesRestored(Value):

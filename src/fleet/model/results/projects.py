@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class ProjectView(Value):
     name: str
-    path: str  # the top of its main checkout
+    path: str  # the top folder of the main checkout
     added_at: Time
     ready: int  # tasks that could be started now
     archived: int  # tasks that are archived
@@ -70,9 +70,9 @@ class Chosen(Value):
 class TargetChoice(Value):
     """The branches that finished work can land on."""
 
-    kept: str | None  # the one that is set or was chosen; null when none is
+    kept: str | None  # the target branch that is set or was chosen; null when there is none
     current: str | None  # the branch of your checkout; null when HEAD is detached
-    branches: list[str]  # all but fleet's own
+    branches: list[str]  # all branches but fleet's own
 
 
 class Down(Value):
@@ -124,7 +124,7 @@ class Setting(Value):
     help: str
     trusted: bool  # false: the repository's `fleet.toml` has another value, which no person has trusted
     written: object  # the value in the file
-    wrong: str = ""  # what is wrong inside the value, which is not used then; empty when nothing is
+    wrong: str = ""  # what is wrong inside the value; only these entries are not used; empty when nothing is wrong
 
 
 class Trusted(Value):

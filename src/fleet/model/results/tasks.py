@@ -80,7 +80,7 @@ class Explanation(Value):
     slug: str
     status: TaskStatus
     ready: bool  # the task waits for no other task and no time
-    obstacles: list[Obstacle]  # what keeps a ready task from starting all the same
+    obstacles: list[Obstacle]  # what keeps the task from starting although it is ready
     sentences: list[str]  # the task's own state first, then one sentence for each blocker
     chain: list[Blocker]  # the tasks that it waits for, nearest first
     next_step: NextStep | None = None
@@ -91,7 +91,7 @@ class Blocker(Value):
 
     slug: str  # the task that waits
     needs: str  # the task that it waits for
-    depth: int  # 0: the asked task waits for it; 1: a task that the asked task waits for does; and so on
+    depth: int  # 0 when the explained task itself waits, 1 when a task that it waits for waits, and so on
     sentence: str
 
 

@@ -1,4 +1,4 @@
-"""Value: the base class of what queries and `Fleet` return. A class lists its fields; JSON is made from them.
+"""Value: the base class of what queries and `Fleet` return. A class lists its fields, and its JSON has a key for each.
 
     class Logged(Value):
         project: str
@@ -33,20 +33,20 @@ else:
         def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> type:
             base = bases[0] if bases else None
             every = space.get("__annotations__", {})
-            if every or base is None:  # a row has none: it inherits what is empty
+            if every or base is None:  # the class of a row has no annotations, and inherits the empty tables below
                 own = {field: kind for field, kind in every.items() if not kind.startswith("ClassVar[")}
                 defaults = {field: space.pop(field) for field in own if field in space}
                 space.setdefault("__slots__", tuple(own))
                 kinds = {**getattr(base, "_kinds", {}), **own}
                 said = frozenset(field for field, kind in kinds.items() if kind.startswith("Said["))
                 space.update(_kinds=kinds, _said=said, _defaults={**getattr(base, "_defaults", {}), **defaults})
-            # In the body of the class: to set them on a class costs as much as to make it.
+            # Added before the class is made: to set an attribute of a class later costs as much as to make the class.
             space.update(_names=(*getattr(base, "_names", ()), *space.setdefault("__slots__", ())))
             return super().__new__(cls, name, bases, space)
 
 
 class Value(metaclass=_Fields):
-    """A value with named fields. Two values are equal when they have the same class and equal fields."""
+    """A value with named fields, made with keywords. Two values are equal when they have the same class and fields."""
 
     __hash__ = None  # type: ignore[assignment]
     _names: ClassVar[tuple[str, ...]]
@@ -74,7 +74,7 @@ class Value(metaclass=_Fields):
 
     @classmethod
     def from_json(cls, given: Any) -> Self:  # noqa: ANN401 - what `as_json` made
-        """Return the value from what `as_json` made of it."""
+        """Return the value that `as_json` turned into `given`. A field that is missing there becomes None."""
         return cls(**{name: cls._from_json(name, given.get(name.removesuffix("_"))) for name in cls._names})
 
     @classmethod
@@ -104,7 +104,7 @@ class Value(metaclass=_Fields):
 
 
 class OfTask(Value):
-    """The fields that all answers about one task start with."""
+    """The first fields of every result that is about one task."""
 
     project: str
     task: str  # the task's slug

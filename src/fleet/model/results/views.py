@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 class Overview(Value):
     """The page of `fleet status`."""
 
-    needs_you: list[
-        NeedView
-    ]  # questions, oldest first; then agents that wait without a question or are stuck; then tasks that were parked because handoffs brought nothing
+    needs_you: list[NeedView]  # questions, oldest first; then agents that wait or are stuck; then fruitless handoffs
     in_the_way: list[Obstacle]  # why no agent starts on the ready tasks of a project
     review: list[Waiting]  # most urgent first, 200 at most
     failed: list[Failure]  # newest first, 200 at most
@@ -159,15 +157,13 @@ class Section(Value):
 class Snapshot(Value):
     """What fleet knows at one moment: the status page, every agent, and a row for each thing that a screen lists."""
 
-    seq: int  # the newest operation that is in it
+    seq: int  # the sequence number of the newest operation in the snapshot
     at: Time
     page: Overview
     agents: list[AgentView]
     rows: list[RowView]  # by project; in each project the problems first
     counts: dict[str, int]  # how many rows each group has
-    banner: list[
-        str
-    ]  # what is not released although nobody needs it, each thing by its name; and claims of other homes
+    banner: list[str]  # what is not released although nobody needs it, by its name; and claims of other homes
     tmux: str  # why tmux does not answer although agents should be running; empty when it does
     keys: str = ""  # what is wrong with the keys in the settings, one to a line; empty when nothing is
 
@@ -180,11 +176,11 @@ class RowView(Value):
     project: str
     slug: str | None = None
     agent: str | None = None  # the agent at work; for something that was kept, the dispatch that made it
-    attempt: str | None = None  # the last agent of a task on which none works
+    attempt: str | None = None  # the last agent of a task on which no agent works now
     question: str | None = None  # the id of the question that the agent asks
     asks: str = ""  # permission or question; empty without a question
     group: str = ""  # the section of the status page, in lower case; or ready, waiting, done, abandoned
-    rank: int = 0  # the place of the group: 0 needs a person most
+    rank: int = 0  # the place of the group among the groups; 0 is the group that needs a person most
     state: str = ""  # the word that `fleet status` prints
     glyph: str = ""
     tone: Tone = ""

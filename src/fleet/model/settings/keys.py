@@ -158,7 +158,7 @@ def _why_not(key: str, act: Act) -> str:
 def _clashes(given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield (act, why) for each key that two acts share in one part of the screen, such as the board or the review.
 
-    `given` is the setting `keys`, a table of keys by act; (act, why) names that one of the two acts whose entry it has.
+    `given` is the setting `keys`, a table of keys by act. Of the two acts, the one that the setting names is yielded.
     """
     taken: dict[tuple[str, str], str] = {}
     for name, keys in _keys_as_given(given).items():

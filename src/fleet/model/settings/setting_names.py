@@ -1,7 +1,7 @@
 """Find the settings in a config.toml without reading TOML, whose parser costs one and a half interpreter starts.
 
-The text is followed as the grammar of TOML 1.0 says: keys, strings, lists, tables and comments, over several lines where TOML
-allows that. What it does not know well is a doubt: the caller reads TOML then.
+This module follows the grammar of TOML 1.0: keys, strings, lists, tables and comments, over several lines where TOML
+allows that. Where it is not sure, it raises Doubt, and the caller has to use the parser of TOML.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     # The dotted name of a setting, and the place of its value in the text; the name of a table ends with a dot.
     SettingPlace = tuple[str, int]
-    # The places of settings, and in the end the place after what was followed.
+    # Yields the places of settings, and returns the index after the text that was read.
     SettingPlaces = Generator[SettingPlace, None, int]
 
 HOME_FILE = "config.toml"  # the settings of a home, in its folder
@@ -76,9 +76,9 @@ def _value(text: str, at: int, name: str) -> SettingPlaces:
 
 
 def _list(text: str, at: int, name: str) -> SettingPlaces:
-    """Yield (name, index) for what the items of a list set; return the index after its `]`.
+    """Yield (name, index) for each item of a list, and for the settings in tables among the items.
 
-    `at` is the index after its `[`, `name` the setting that the list is the value of.
+    Return the index after its `]`. `at` is the index after its `[`; `name` is the setting whose value is the list.
     """
     at = _after_comments(text, at)
     while text[at : at + 1] != "]":
@@ -91,7 +91,7 @@ def _list(text: str, at: int, name: str) -> SettingPlaces:
 def _inline_table(text: str, at: int, table: str) -> SettingPlaces:
     """Yield (name, index) for each setting in a table in braces; return the index after its `}`.
 
-    `at` is the index after its `{`, `table` its name with a dot.
+    `at` is the index after its `{`, `table` the name of the table with a dot.
     """
     at = _after(_BLANK, text, at)
     if text[at : at + 1] == "}":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 SQLITE, WAIT = "sqlite", 30.0
 LONGEST_WAIT = 3_600
-# A table with keys of its own: the keys of the screen.
+# The table of the screen's keys: the names in it are no settings.
 _KEYS = "keys."
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 PROJECT_FILE = "fleet.toml"
 MOST_DOLLARS = 1_000_000
-# What is shown of an amount: less would be shown as nothing.
+# The smallest amount of dollars that may be given: a smaller one would be shown as $0.00.
 LEAST_DOLLARS = 0.01
 
 
@@ -87,7 +87,7 @@ class Setting(Key):
         self.file = file
         # Whether its value is never shown.
         self.secret = secret
-        # Why a person has to trust the value first: it "runs" a command or "frees" agents; empty: no need.
+        # Why a person has to trust the value first: it "runs" a command or "frees" agents; "" when no trust is needed.
         self.guard = guard
 
 

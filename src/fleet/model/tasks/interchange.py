@@ -48,7 +48,9 @@ _BEADS_STATUS = {
     "pinned": "open",
     "hooked": "in_progress",
 }
+# The priority in beads that becomes 0 here. In beads a lower number is more urgent.
 _BEADS_MIDDLE = 2
+# The types of links in beads that are dependencies.
 _BEADS_LINKS = {"blocks", "conditional-blocks", "waits-for"}
 
 
@@ -159,7 +161,10 @@ def _parse_object(raw: bytes) -> Given:
 
 
 def _parse_node(line: int, given: Given) -> Node | None:
-    """Return the task in a line of any of the three formats; None for a line that is not a task, or a deleted issue."""
+    """Return the task in a line of any of the three formats; None for a line that is not a task, or a deleted issue.
+
+    Raise an error, such as _UnusableLine, when the line has none of these formats or has a faulty field.
+    """
     if "slug" in given:
         return _checked_node(line, given)
     if "id" in given and "kind" in given:
@@ -294,7 +299,10 @@ def _build_node(line: int, given: Given) -> Node:
 
 
 def _text_field(given: Given, name: str, missing: str | None = None) -> str:
-    """Return a text field, or `missing` when it is absent; raise _UnusableLine for None, and for what is no text."""
+    """Return a text field, or `missing` when the line does not have the field; when `missing` is None, it is required.
+
+    Raise _UnusableLine when a required field is missing, or the value is not a text.
+    """
     value = given.get(name, missing)
     if not isinstance(value, str):
         raise _UnusableLine(f"{name} is missing" if value is None else f"{name} is not a text")
@@ -307,7 +315,7 @@ def _line_field(given: Given, name: str) -> str | None:
 
 
 def _status_field(given: Given) -> TaskStatus:
-    """Return the status of a task, "open" when it is absent; raise _UnusableLine for an unknown one."""
+    """Return the status of a task, "open" when the line has none; raise _UnusableLine for an unknown status."""
     word = _text_field(given, "status", "open")
     for status in steps.STATUSES:
         if status == word:

@@ -155,7 +155,7 @@ def _with_braces(item: Item) -> Item:
 
 
 def _dedent(lines: list[str]) -> str:
-    """Return the lines as one text, without the indent of the first line."""
+    """Return the lines as one text; each loses the indent of the first line, or all its indent when it has less."""
     first = next((line for line in lines if line.strip()), "")
     width = len(first) - len(first.lstrip())
     return "\n".join(line[:width].lstrip() + line[width:] for line in lines).strip("\n")

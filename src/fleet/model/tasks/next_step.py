@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from fleet.model.states import TaskStatus
 
-    # Where the task's worktree is: on its branch, or in a rebase of it; on another branch; on no branch; removed; or git
-    # cannot say.
+    # What the task's worktree has checked out: the task's branch or a rebase of it ("there"), another branch, or none.
+    # "gone": the worktree was removed. "unknown": git cannot say.
     Tree = Literal["there", "other branch", "no branch", "gone", "unknown"]
     Branch = Literal["there", "gone", "unknown"]
 
@@ -39,26 +39,24 @@ class TaskFacts(Value):
     attempted: bool  # a dispatch works on it
     blockers: int  # dependencies that are neither done nor abandoned
     is_early: bool  # it waits for a time
-    fixes: int
+    fixes: int  # how many agents were started to mend its work
     job: str | None
-    work: str | None  # the commit that was reported or accepted
+    work: str | None  # the commit that was reported or accepted last
     is_merged: bool
     is_pulled: bool  # it has a pull request
     has_bundle: bool  # an agent has worked on it
-    holder: str | None  # who has it
+    holder: str | None  # its assignee: a dispatch or a person
     is_agents: bool  # the holder is a dispatch
     is_handed: bool  # a handoff waits for its successor
-    is_resumable: bool  # its last attempt ended before it was finished, and nobody has taken the task up since
+    is_resumable: bool  # its last agent ended before the work was finished, and nobody has continued the task since
     question: str | None = None  # the oldest question of the holder that nobody has answered
     repository: str = ""
     worktree: str = ""
-    integration: str = (
-        ""  # the integration branch; set only when the task's branch is gone; empty when the settings cannot be read
-    )
+    integration: str = ""  # the integration branch, if the task's branch is gone; empty if the settings cannot be read
     branch: Branch = "unknown"
     tree: Tree = "unknown"
-    rescue: str = ""  # a name that no branch has, for commits that are on no branch
-    is_ahead: bool = False  # the worktree is not on the task's branch, and has every commit of it
+    rescue: str = ""  # a free name for a new branch, which keeps the worktree's commits when they are on no branch
+    is_ahead: bool = False  # the worktree is not on the task's branch, but has every commit of that branch
 
 
 def next_step(facts: TaskFacts) -> NextStep:
@@ -170,7 +168,7 @@ def _step_of_repair(facts: TaskFacts) -> NextStep | None:
 
 
 def _needs_no_tree(facts: TaskFacts) -> bool:
-    """Return whether the next step needs the task's branch but not its worktree: a review or a merge, no resumed agent."""
+    """Return whether the next step is a review or a merge, which need the task's branch but not its worktree."""
     if facts.stage == "review":
         return not (facts.status == "failed" and facts.is_resumable)
     return facts.stage == "finisher" and facts.status != "blocked"

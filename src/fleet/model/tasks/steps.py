@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fleet.model.states import TaskStatus
 
     Event = Literal["claim", "unclaim", "done", "fail", "block", "retry", "abandon"]
-    # The verdicts of a review, of a person or of the reviewer.
+    # The verdicts of a review, given by a person or a reviewer.
     VerdictEvent = Literal["accept", "send_back"]
     # go_on: the next stage, a fix, or a successor takes over. park: the task cannot be merged. The last four: a job's item changed.
     OwnEvent = Literal[
@@ -57,7 +57,7 @@ STEPS: dict[tuple[str, str], TaskStatus] = {
     ("blocked", "go_on"): "in_progress",
     ("blocked", "resume"): "in_progress",
     ("failed", "resume"): "in_progress",
-    ("open", "accept"): "in_progress",  # of a task at the stage review, as the events below
+    ("open", "accept"): "in_progress",  # accept and send_back: only at the stage review
     ("in_progress", "accept"): "in_progress",
     ("blocked", "accept"): "in_progress",
     ("open", "send_back"): "blocked",

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
     from fleet.store.queries import LivingAgent
 
-    # The result of an agent's turn: failed, went well, sent back for a report, or a new turn began; "" when not reported.
+    # What a hook reports about the agent's turn. failed: an error after which fleet lets the agent try again. good: no
+    # such error. back: the agent was sent back for a report. new: a new turn began. "": nothing.
     Turn = Literal["", "failed", "good", "back", "new"]
     Facts = dict[str, str | int | None]
 
+# The states of an agent that its hooks report.
 STATES = ("working", "asks", "idle", "failed_turn", "limit", "login", "stopped", "over_budget", "compacting", "ended")
 # States in which the agent waits at its prompt and takes messages.
 QUIET = frozenset({"idle", "stopped", "over_budget", "failed_turn", "limit", "login"})
@@ -27,6 +29,7 @@ HELD = frozenset({"limit", "login"})
 # How often an unchanged state is recorded.
 BEAT = 15 * SECOND
 MOST_FAILED_TURNS = 5
+# The facts that a report may have, and the fields of an agent's record whose changes are recorded at once.
 _FACTS = ("context", "tokens", "cost", "conversation")
 _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversation", "context")
 
@@ -42,7 +45,7 @@ def is_continued(failed_turns: int) -> bool:
 class HookReport:
     """What one call of a hook reports about an agent: its state, the result of its turn, and facts such as its tokens.
 
-    `at` is when the hook was called, in milliseconds, as precise as the kernel's clock. `state` None leaves the agent's
+    `at` is when the hook was called, in milliseconds; two hooks may have the same time. `state` None leaves the agent's
     state as it is; `turn` '' says nothing of a turn. With `yields`, the report does not replace a state that was reported
     at the same time.
     """

@@ -75,9 +75,7 @@ def _next_moment(
 
 
 def _days_since_1970(year: int, month: int, date: int) -> int:
-    """Return how many days lie between 1970-01-01 and a date.
-
-    Years are counted from March. The calendar module is not used, because loading it would take too long.
-    """
+    """Return how many days lie between 1970-01-01 and a date. The module `calendar` would be slow to import."""
+    # Count the year from March, so that a leap day is its last day.
     years, months = (year, month - 3) if month > 2 else (year - 1, month + 9)  # noqa: PLR2004
     return years * 365 + years // 4 - years // 100 + years // 400 + (153 * months + 2) // 5 + date - 1 - 719_468

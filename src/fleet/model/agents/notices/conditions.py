@@ -27,8 +27,7 @@ _HANDOFFS, _HOOK = "handoffs", "hook"
 class Condition:
     """A situation that exists now and that a person is notified about, such as a blocked task.
 
-    `subject` identifies it and stays the same while it lasts. `since` is in milliseconds. `home` is the home of its agent,
-    '' when any home may report it.
+    `subject` identifies the condition and stays the same while it lasts. `since` is in milliseconds.
     """
 
     subject: str
@@ -40,7 +39,7 @@ class Condition:
     title: str
     body: str
     since: int
-    # Whether it can begin only once: a question, or one failure of one task.
+    # Whether the condition can begin only once: a question, or one failure of one task.
     is_unique: bool
     # The home of the condition's agent: only that home notifies and knows whether the condition holds; empty: any home does.
     home: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleet.model.text import escapes
 
 _BELL, _BEGIN = "\a", "\x1b]"
-# These know OSC 777 (`notify;TITLE;BODY`) and not OSC 9. A terminal that knows neither shows nothing and only rings.
+# Terminal programs that know OSC 777 (`notify;TITLE;BODY`) and not OSC 9. One that knows neither only rings its bell.
 _BY_777 = ("foot", "rxvt", "urxvt", "vte", "gnome")
 _LONGEST = 400
 

@@ -9,5 +9,5 @@ if TYPE_CHECKING:
 KINDS: tuple[NoticeKind, ...] = ("needs you", "failed", "review", "blocked")
 DEFAULT_KINDS: tuple[NoticeKind, ...] = ("needs you", "failed")
 CHANNELS: tuple[NoticeChannel, ...] = ("desktop", "terminal", "command", "urls")
-# Kinds that are sent again when it is unsure whether they were: an agent would wait all night. Failures stay in `fleet status`.
+# Kinds of notices that are sent again when nobody knows whether they were sent, because an agent waits for the person.
 TOLD_AGAIN: frozenset[NoticeKind] = frozenset(("needs you",))

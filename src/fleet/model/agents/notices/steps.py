@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 TAKE, TOLD, REFUSED, GIVE_UP, LAPSE, LOSE, DOUBT = (
     *("take", "told", "refused", "give up", "lapse", "lose the sender", "lose the sender of what is told once"),
 )
-# due: not told yet. sending: a process is telling it. told: a channel took it. unsure: its sender died meanwhile. failed:
-# no channel took it. lapsed: it was over before it was told, or too old to be news.
+# due: not sent yet. sending: a process is sending it. told: a channel took it. unsure: its sender died meanwhile.
+# failed: no channel took it. lapsed: its condition ended before it was sent, or was too old when first seen.
 STEPS: dict[tuple[str, str], NoticeState] = {
     ("due", TAKE): "sending",
     ("due", LAPSE): "lapsed",

@@ -40,7 +40,7 @@ class ValueKind:
             yield self.fault(node, name, advice)
 
     def remarks(self, _node: DocumentNode, _name: str) -> Iterator[DocumentFault]:
-        """Yield the faults inside a value of this kind that do not keep the rest of the document from being used."""
+        """Yield the faults inside a value of this kind that leave the rest of the document usable."""
         return iter(())
 
     def fault(self, node: DocumentNode, name: str, advice: str) -> DocumentFault:
@@ -170,7 +170,7 @@ def choices(*words: str) -> ValueKind:
 
 
 def duration_like(example: str, *, least: int = 1) -> ValueKind:
-    """Return the kind of a duration of at least `least` milliseconds."""
+    """Return the kind of a duration of at least `least` milliseconds; messages show `example`."""
 
     def accepts(value: object) -> bool:
         try:

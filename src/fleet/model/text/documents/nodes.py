@@ -26,7 +26,7 @@ class DocumentFault:
 
 
 class UnreadableDocument(Exception):
-    """The text is not a document that can be parsed."""
+    """Raised when a text cannot be parsed as a document; `fault` says where and why."""
 
     def __init__(self, fault: DocumentFault) -> None:
         self.fault = fault

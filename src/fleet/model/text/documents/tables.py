@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 class Table(ValueKind):
-    """A table with known keys. Exactly one key of `one_of` must be present. An open table may have unknown keys.
+    """A table with known keys; with `is_open`, unknown keys are allowed too.
 
-    In messages, `what` names the table, `noun` is the word for its keys, and `listing` says which keys there are.
+    If `one_of` names keys, exactly one of these must be present. In messages, `what` names the table, `noun` is the
+    word for its keys, and `listing` says which keys there are.
     """
 
     __slots__ = ("is_open", "keys", "listing", "noun", "one_of", "what")

@@ -13,7 +13,7 @@ _KEY = re.compile(r"\s*([\w.\-\"' ]+?)\s*=")
 
 
 def parse(text: str) -> DocumentNode:
-    """Return the tree of a TOML text; raise Unreadable when the text is not TOML or nested too deep."""
+    """Return the tree of a TOML text; raise UnreadableDocument when the text is not TOML or nested too deep."""
     try:
         return _node(tomllib.loads(text), "", 1, _lines(text))
     except RecursionError:
@@ -38,8 +38,8 @@ def _most_nested(text: str) -> int:
 def _node(value: Any, path: str, line: int, lines: dict[str, int], depth: int = 0) -> DocumentNode:  # noqa: ANN401
     """Return the tree of a value whose dotted name is `path`; raise RecursionError when it is nested too deep.
 
-    `lines` has the line of each dotted name. A value without one, as in an inline table, gets `line`, that of its
-    table.
+    `lines` maps dotted names to line numbers. A value whose name is not in `lines`, as in an inline table, gets `line`,
+    the number of its table's line.
     """
     if depth > DEEPEST:
         raise RecursionError

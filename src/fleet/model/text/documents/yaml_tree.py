@@ -15,7 +15,7 @@ _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 def parse(text: str) -> DocumentNode:
-    """Return the tree of a YAML text; raise Unreadable when the text is not YAML, empty or nested too deep."""
+    """Return the tree of a YAML text; raise UnreadableDocument when the text is not YAML, empty or nested too deep."""
     try:
         composed = yaml.compose(text, Loader=_YamlLoader)
     except yaml.MarkedYAMLError as error:
@@ -45,7 +45,7 @@ class _YamlLoader(yaml.SafeLoader):
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as in PyYAML
-        """Return the next node with all nodes inside it; raise Unreadable when it is nested too deep."""
+        """Return the next node with all nodes inside it; raise UnreadableDocument when they are nested too deep."""
         if self._depth > DEEPEST:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise _unreadable(mark.line + 1, mark.column + 1, _TOO_DEEP)
@@ -63,7 +63,10 @@ class _Builder:
         self._count = 0
 
     def node(self, given: yaml.Node, above: tuple[int, ...]) -> DocumentNode:
-        """Return the tree of a YAML node. `above` has the ids of the nodes around it, to detect endless aliases."""
+        """Return the tree of a YAML node. `above` has the ids of the nodes around it, to detect endless aliases.
+
+        Raise UnreadableDocument when the tree would be endless, too large or too deep.
+        """
         line, column = given.start_mark.line + 1, given.start_mark.column + 1
         self._count += 1
         if id(given) in above or self._count > _MOST_NODES:
@@ -78,7 +81,7 @@ class _Builder:
         return DocumentNode(_scalar(given, line, column), line, column)
 
     def _mapping(self, given: yaml.MappingNode, line: int, column: int, inside: tuple[int, ...]) -> DocumentNode:
-        """Return the node of a mapping; raise Unreadable for keys that are not text or occur twice."""
+        """Return the node of a mapping; raise UnreadableDocument for keys that are not text or occur twice."""
         value: dict[str, DocumentNode] = {}
         keys: dict[str, tuple[int, int]] = {}
         for key, below in given.value:
@@ -93,7 +96,7 @@ class _Builder:
 
 
 def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - whatever YAML can say
-    """Return a YAML scalar as Python data; raise Unreadable for a tag that has no type in JSON."""
+    """Return a YAML scalar as Python data; raise UnreadableDocument for a tag that has no type in JSON."""
     kind = given.tag.removeprefix("tag:yaml.org,2002:")
     text = str(given.value)
     if kind == "null":
@@ -109,5 +112,5 @@ def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - 
 
 
 def _refuse_tag(line: int, column: int, kind: str) -> Any:  # noqa: ANN401
-    """Raise Unreadable for a YAML tag that has no type in JSON."""
+    """Raise UnreadableDocument for a YAML tag that has no type in JSON."""
     raise _unreadable(line, column, f"the tag {kind!r} is not used here")
