@@ -1,4 +1,4 @@
-"""Approved for always: kept in the home by project, asked for no more, shown, and gone with the project."""
+"""Approved permanently: kept in the home by project, asked for no more, shown, and gone with the project."""
 
 import json
 import stat

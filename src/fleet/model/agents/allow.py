@@ -135,11 +135,11 @@ def new_rule(command: str | None, prefix: str | None) -> Allowed:
     (see `is_rule`), or when the command does not begin with the prefix.
     """
     if command is None:
-        raise errors.BadInput(what="only a shell command can be allowed for always; approve this without --always")
+        raise errors.BadInput(what="only a shell command can be allowed permanently; approve this without --always")
     given = command if prefix is None else prefix
     if not is_rule(given):
         advice = "give its simple beginning: --prefix 'uv run pytest'" if prefix is None else "shorten the prefix"
-        what = f"{given!r} cannot be allowed for always: it is not one simple command, or it runs any other; {advice}"
+        what = f"{given!r} cannot be allowed permanently: it is not one simple command, or it runs any other; {advice}"
         raise errors.BadInput(what=what)
     words = given.split()
     if prefix is None:

@@ -95,7 +95,7 @@ ACTS = {
     "merge.tend_pulls": Act("look after pull requests", _DECIDES, COORDINATOR),
     # what only a person does
     "messages.answer": Act("answer, approve or deny what agents ask", _DECIDES),
-    "messages.approve": Act("permit what agents ask, once or for always", _DECIDES),
+    "messages.approve": Act("permit what agents ask, once or permanently", _DECIDES),
     "messages.approve_all": Act("permit everything that agents ask", _DECIDES),
     "merge.land": Act("land work", _DECIDES),
     "merge.open_pull": Act("open a pull request", _DECIDES),

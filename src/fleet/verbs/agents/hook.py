@@ -290,7 +290,7 @@ def _on_status(event: HookEvent, known: Known) -> Reply:
 def _on_asks(event: HookEvent, known: Known) -> Reply:
     """Record the agent's question, and reply with its id: the caller then waits for the answer.
 
-    A command that a person has allowed for always, before or after the agent's start, is permitted at once, without a
+    A command that a person has allowed permanently, before or after the agent's start, is permitted at once, without a
     question.
     """
     asked = _asked_question(event)

@@ -1,4 +1,4 @@
-"""Allow commands: store the rules that a person has approved for always, and collect what an agent may run unasked."""
+"""Allow commands: store the rules that a person has approved permanently, and collect what an agent may run unasked."""
 
 from __future__ import annotations
 

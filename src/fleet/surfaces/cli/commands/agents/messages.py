@@ -146,9 +146,9 @@ def approve(
     project: str | None,
     **given: Unpack[Unkeyed],
 ) -> None:
-    """Permit what an agent asks to do: this time, or for always in its project.
+    """Permit what an agent asks to do: once, or permanently in its project.
 
-    What you allow for always is kept in the fleet home. `fleet config show` lists it, `fleet config show --share` prints
+    What you allow permanently is kept in the fleet home. `fleet config show` lists it, `fleet config show --share` prints
     it as a line for fleet.toml. Only one simple command can be allowed so: no quotes, no && and the like.
 
     \b

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def install(*, later: bool, **given: Unpack[Unkeyed]) -> None:
     """Let the system start the daemon of this home, now and after every boot, and again when it dies.
 
-    Writes a systemd user unit, or a launchd agent on macOS, and enables it. To stop or restart it ends no agent.
+    Writes a systemd user unit, or a launchd agent on macOS, and enables it. Stopping or restarting it ends no agent.
 
     \b
     Examples:

@@ -38,7 +38,7 @@ def config() -> None:
 @click.option("--share", is_flag=True, help="print the allowed commands as a line for fleet.toml, for everybody")
 @reading
 def show(project: str | None, *, share: bool, json: bool) -> None:
-    """List every setting with its value, and the file and line that sets it; then what you have allowed for always.
+    """List every setting with its value, and the file and line that sets it; then what you have allowed permanently.
 
     \b
     Examples:
