@@ -300,6 +300,9 @@ def is_ended_with_its_group(scene, command: str) -> None:
 
 
 @pytest.mark.req("EXC-1", "EXC-6")
+@pytest.mark.skipif(
+    "coverage" in sys.modules, reason="a parent that saves its measurements makes it a descendant for long"
+)
 def test_what_fleet_starts_for_an_agent_is_outside_its_control_group(scene, cgroup):
     with scene.fleet() as fleet:
         note = f"{scene.root}/pid"
