@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from live.homes.test_sandbox import asked, person, serve  # noqa: F401 - fixtures
+from live.homes.test_sandbox import asked, end_by_itself, person, serve  # noqa: F401 - fixtures
 from staging.stage import Stage
 
 from fleet.api.fleet import PARTS, Fleet, part_class
@@ -28,12 +28,13 @@ OTHER = "q"
 def doored(tmux: None, person: Path) -> Iterator[Stage]:  # noqa: F811
     """A home whose agents have only the socket, with its daemon, and a second project."""
     stage = Stage(settings='agents.door = "socket"\nnotify.command = ["a-secret-of-the-settings"]\n')
-    serve(stage)
+    daemon = serve(stage)
     shutil.copytree(stage.repository, f"{stage.root}/second")
     with stage.fleet() as fleet:
         fleet.projects.register(f"{stage.root}/second", OTHER)
         fleet.tasks.add(project=OTHER, title="Hidden", slug="hidden")
     yield stage
+    end_by_itself(daemon)
     stage.end()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from plugins.account import command_of
+from staging.daemon import PATIENCE
 from staging.speaking import agent, scripted, until_state
 from staging.stage import FLEET, Stage, answer
 
@@ -35,6 +36,12 @@ def serve(stage: Stage) -> "subprocess.Popen[str]":
     child = stage.start(FLEET, "daemon", "run")
     until(lambda: greets(stage))
     return child
+
+
+def end_by_itself(daemon: "subprocess.Popen[str]") -> None:
+    """Let the daemon finish what it does, as `fleet daemon stop` would."""
+    daemon.terminate()
+    daemon.wait(PATIENCE)
 
 
 def greets(stage: Stage) -> bool:
@@ -62,8 +69,9 @@ def person(monkeypatch, tmp_path) -> Path:
 def boxed(tmux: None, person: Path) -> Iterator[Stage]:
     """A home whose agents are started in bubblewrap, with its daemon."""
     stage = Stage(settings=BWRAP)
-    serve(stage)
+    daemon = serve(stage)
     yield stage
+    end_by_itself(daemon)
     stage.end()
 
 
