@@ -67,7 +67,7 @@ mutants: ready
 mutants-ci: ready
 	@$(BIN)/python checks/mutate.py --part 60 --outcomes $(OUTCOMES) --json .build/mutants.json $(MUTANTS)
 
-# The same tests, or TESTS, and which lines they reach, in child processes too. An hour.
+# The same tests, or TESTS, and which lines they reach, in child processes too. Half an hour.
 coverage: ready
 	@$(BIN)/python checks/covering $(TESTS)
 

@@ -94,9 +94,20 @@ def main() -> int:
     CONFIG.write_text(SETTINGS, encoding="utf-8")
     shutil.copy(Path(__file__).with_name(START.name), START)
     code = measure(sys.argv[1:])
-    for words in (["combine", "--quiet"], ["report"]):
-        subprocess.run([sys.executable, "-m", "coverage", *words, f"--rcfile={CONFIG}"], cwd=ROOT, check=True)
+    unread = run_coverage("combine", "--quiet").stderr.count("CoverageWarning: ")
+    print(run_coverage("report").stdout, end="")
+    if unread:
+        print(f"The measurements of {unread} processes are missing: they were killed while they wrote them.")
     return code
+
+
+def run_coverage(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of coverage on the measurements, and return what it printed. Exit the program when it fails."""
+    command = [sys.executable, "-m", "coverage", *words, f"--rcfile={CONFIG}"]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"coverage {words[0]} failed:\n{done.stdout}{done.stderr}")
+    return done
 
 
 if __name__ == "__main__":
