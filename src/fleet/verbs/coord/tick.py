@@ -124,7 +124,7 @@ def _own_seat(context: Context, project: str, ident: str) -> Seat:
 
 def _run_steps(context: Context, project: str, steps: Steps) -> Steps:
     """Run the steps of one tick in order. Meanwhile the project's watch (`fleet coord watch`) does nothing."""
-    with wake.no_look(context, project):
+    with wake.watch_suspended(context, project):
         return _run_each(context, project, steps)
 
 

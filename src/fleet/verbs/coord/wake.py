@@ -52,7 +52,7 @@ def watch_gate(context: Context, project: str) -> Gate:
 
 
 @contextmanager
-def no_look(context: Context, project: str) -> Iterator[None]:
+def watch_suspended(context: Context, project: str) -> Iterator[None]:
     """Keep the project's watch (`fleet coord watch`), and the daemon in its place, from acting while the `with` block runs.
 
     First waits until a round of the watch that has begun is over. Raises TickInProgress when that takes longer than a
