@@ -25,7 +25,7 @@ from fleet.verbs.coord.handoffs.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.coord.restart import restart_dead_loops
 from fleet.verbs.coord.stages import advance_tasks
-from fleet.verbs.coord.tend import OVER, tend_dispatches
+from fleet.verbs.coord.tend import TICK_ENDING_ERRORS, tend_dispatches
 from fleet.verbs.merge import pull_requests
 from fleet.verbs.sweep.derived_files import reconcile_coord_state
 
@@ -49,12 +49,12 @@ class Steps:
     def run(self, name: str, act: Callable[[], list[str]]) -> None:
         """Call one step of the tick and keep the lines that it returns; keep an error as a trouble under the step's name.
 
-        Raises NotSeated when the coordinator has lost its seat. Errors in `OVER`, which end the tick, are raised too.
+        Raises NotSeated when the coordinator has lost its seat. The errors `TICK_ENDING_ERRORS` are raised too.
         """
         _own_seat(self.context, self.project, self.ident)
         try:
             self.done += act()
-        except OVER:
+        except TICK_ENDING_ERRORS:
             raise
         except (errors.FleetError, OSError) as error:
             self.troubles.append(f"{name}: {error}")
