@@ -143,8 +143,8 @@ def _run_each(context: Context, project: str, steps: Steps) -> Steps:
     steps.run("handoffs", lambda: _drain_handoffs(context, project, steps.troubles))
     steps.run("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
     steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
-    steps.run("other coordinators", lambda: restart_dead_loops(context, besides=project))
-    steps.run("other watches", lambda: wake.start_missing_watches(context, besides=project))
+    steps.run("other coordinators", lambda: restart_dead_loops(context, except_project=project))
+    steps.run("other watches", lambda: wake.start_missing_watches(context, except_project=project))
     steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps
 
