@@ -96,7 +96,7 @@ def stop(scene: SimulatedScene, ident: str) -> Reply:
             name="Stop",
             payload={},
             at=at,
-            fresh="0a0b0c0d",
+            new_question_id="0a0b0c0d",
             over_budget=over,
         )
     )
@@ -114,7 +114,7 @@ def woken(scene: SimulatedScene, ident: str) -> list[str]:
         name="Stop",
         payload={},
         at=scene.clock.now(),
-        fresh="0a0b0c0d",
+        new_question_id="0a0b0c0d",
     )
     return [message.text for message in wait_for_messages(event, scene.clock, lambda: True)]
 

@@ -83,7 +83,7 @@ class Known(Value):
 class HookEvent(Value):
     """One hook event of one agent, with everything that is needed to handle it.
 
-    `fresh` is an id for a question that the event may ask; `over_budget` and `rules` are '' when there are none.
+    `new_question_id` is an unused id, for a question that the event may ask; `over_budget` and `rules` are '' when there are none.
     """
 
     by: Committer
@@ -92,7 +92,7 @@ class HookEvent(Value):
     name: str
     payload: Payload  # the JSON that the engine sent with the event
     at: int
-    fresh: str  # an unused id, for a question
+    new_question_id: str
     over_budget: str = ""  # at the end of a turn: why the agent may not go on, because a budget is spent
     rules: str = ""  # the variable with the rules that the agent was started with
     home: str
@@ -299,10 +299,10 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         """Record the question; return the report "asks", and no messages."""
-        questions.add(tx, event.fresh, event.dispatch, asked, at=event.at)
+        questions.add(tx, event.new_question_id, event.dispatch, asked, at=event.at)
         return HookReport(event.at, state="asks", detail=asked.text, facts=_facts(event)), []
 
-    outcome = _record_event(event, decide, question=event.fresh)
+    outcome = _record_event(event, decide, question=event.new_question_id)
     return Reply(question=outcome.question if outcome is not None else None)
 
 
