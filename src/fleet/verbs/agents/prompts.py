@@ -26,7 +26,7 @@ from fleet.resources.kind import Order
 from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch.acquire import acquire, intent, is_free, release
+from fleet.verbs.dispatch.acquire import create_and_record, intent, is_free, release
 from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.homes.ownership import host_named, is_own, note_home, refuse_foreign, this_home
 from fleet.world.home import paths
@@ -83,7 +83,7 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
         claim = _retake_claim(context, held, claim)  # its maker was killed
     else:
         context.commit(_record_intent(context, kind, order, claim))
-    acquire(context, [claim], order)
+    create_and_record(context, [claim], order)
     return _prompt_outcome("acquired", ident, context, claim)
 
 

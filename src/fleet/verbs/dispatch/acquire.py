@@ -84,7 +84,7 @@ def intent(context: Context, kind: Kind, order: Order) -> Claim:
     )
 
 
-def acquire(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
+def create_and_record(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
     """Create the resources of claims that are recorded already, then record in one transaction that they exist.
 
     `made_before` are claims whose resources exist already; the same transaction records them. Raises the error of a
