@@ -147,7 +147,7 @@ def test_claims(table):
     table.add_dispatch()
     read = lambda: Claim.of(table.fleet.store.read(lambda rows: q.claim_by_id(rows, id="c")))  # noqa: E731
     me = SimpleNamespace(processes=SimpleNamespace(me=lambda: "me"))
-    step = lambda event: table.fleet.commit(acquire.step(read(), event))  # noqa: E731
+    step = lambda event: table.fleet.commit(acquire.step_claim(read(), event))  # noqa: E731
 
     def failed(failures):
         table.do(f"UPDATE claims SET data = '{json.dumps({'failed': [2**50] * failures})}'")

@@ -206,7 +206,7 @@ def _release_unmade(context: Context, claim: Claim) -> WhyLeft | None:
 
     Returns None when another process has completed the creation meanwhile, or holds the effect lock.
     """
-    if claim.state == "allocating" and not context.commit(step(claim, "not_made")):
+    if claim.state == "allocating" and not context.commit(step_claim(claim, "not_made")):
         return None
     return _undo_half_made(context, replace(claim, state="failed_alloc"))
 
@@ -227,7 +227,7 @@ def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
             return RELEASED  # another process was faster; the resource may already belong to a new claim
         KINDS[claim.kind].release(claim, context.world, handle)
         context.world.forget_effect_lock(claim.id)
-        context.commit(step(claim, "found_absent"))
+        context.commit(step_claim(claim, "found_absent"))
     except (errors.FleetError, OSError) as error:
         return WhyLeft(f"{claim}: {error}", "failed")
     finally:
@@ -238,7 +238,7 @@ def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
 def _record_gone(context: Context, claim: Claim) -> WhyLeft:
     """Record that the resource of a claim no longer exists; return RELEASED."""
     context.world.forget_effect_lock(claim.id)
-    context.commit(step(claim, "found_gone" if claim.is_live else "gone"))
+    context.commit(step_claim(claim, "found_gone" if claim.is_live else "gone"))
     return RELEASED
 
 
@@ -265,11 +265,11 @@ def _remove(context: Context, claim: Claim) -> WhyLeft | None:
         return WhyLeft(f"{claim}: {error}", "failed")
     lock.give()
     context.world.forget_effect_lock(claim.id)
-    context.commit(step(replace(claim, state="releasing"), "gone"))
+    context.commit(step_claim(replace(claim, state="releasing"), "gone"))
     return RELEASED
 
 
-def step(claim: Claim, event: str) -> Change[int]:
+def step_claim(claim: Claim, event: str) -> Change[int]:
     """Return the change that moves a claim to its next state, by an event of the table `claim_steps.STEPS`.
 
     Committing it returns 1, or 0 if another process moved the claim first.
