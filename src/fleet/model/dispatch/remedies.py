@@ -63,7 +63,7 @@ class Seen:
 
     condition: Condition
     kind: AgentKind = "worker"
-    own: bool = True  # this home made the dispatch; only this home may end it
+    is_of_this_home: bool = True  # this home made the dispatch; only this home may end it
     remains: Remains = "none"
     report: ReportAge = "none"
     asked_for: AskedFor | None = None
@@ -72,7 +72,7 @@ class Seen:
     place: Place = "none"
     handoff_queued: bool = False
     # The coordinator is a duty of the daemon: its process is the daemon's own, and is never signalled.
-    held: bool = False
+    is_daemon_duty: bool = False
     # Why the dispatch cannot be settled; empty when it can.
     why: str = ""
     # Processes in the worktree whose owner is unknown, and what a person can do about them.
@@ -168,7 +168,9 @@ def may_settle(seen: Seen) -> bool:
 
     False for a dispatch of another home.
     """
-    return seen.own and (seen.condition == "unstarted" or (seen.condition == "dead" and seen.remains == "none"))
+    return seen.is_of_this_home and (
+        seen.condition == "unstarted" or (seen.condition == "dead" and seen.remains == "none")
+    )
 
 
 def is_gone(seen: Seen) -> bool:
@@ -199,10 +201,10 @@ def decide(seen: Seen) -> Remedy:
     hopeless = _why_hopeless(seen)
     if hopeless:
         return Withdraw(why=hopeless)
-    if not seen.own and seen.condition != "ended":
+    if not seen.is_of_this_home and seen.condition != "ended":
         return Leave(why=seen.why, cause="foreign")
     remedy = _decide_by_condition(seen)
-    return _as_dismissal(remedy) if seen.held and isinstance(remedy, Press) else remedy
+    return _as_dismissal(remedy) if seen.is_daemon_duty and isinstance(remedy, Press) else remedy
 
 
 def _decide_by_condition(seen: Seen) -> Remedy:
@@ -232,7 +234,7 @@ def _why_hopeless(seen: Seen) -> str:
         return ""
     if seen.condition == "ended":
         return seen.why or "it has ended"
-    if not seen.own:
+    if not seen.is_of_this_home:
         return ""
     if seen.place == "late":
         return "the time is over"

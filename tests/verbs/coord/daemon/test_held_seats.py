@@ -260,7 +260,7 @@ def test_a_duty_is_never_pressed_whatever_it_was_asked_for():
     for place, wanted in (("out", "replaced"), ("withdrawn", "kill")):
         for asked_for in (None, "kill", "replaced"):
             seen = Seen(condition="alive", kind="coord", place=place, asked_for=asked_for, exit_grace_over=True)
-            pressed, dismissed = decide(seen), decide(Seen(**{**fields(seen), "held": True}))
+            pressed, dismissed = decide(seen), decide(Seen(**{**fields(seen), "is_daemon_duty": True}))
             assert isinstance(pressed, Press)
             assert dismissed == Dismiss(asked_for=pressed.asked_for, reason=pressed.reason, act=pressed.act)
             assert (pressed.asked_for, pressed.act) == (wanted, "retire")
