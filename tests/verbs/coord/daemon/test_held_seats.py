@@ -19,7 +19,7 @@ from fleet.verbs.coord.replace import start_candidate
 from fleet.verbs.coord.tick import tick
 from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 from .conftest import OWN_LOOP, start_daemon
 
@@ -67,7 +67,9 @@ def test_the_daemon_holds_a_seat_without_a_session_and_ticks_in_the_name_of_its_
     ticked = daemon.coord.tick_held(PROJECT, seated.id)
     assert ([each.task for each in ticked.next.working], ticked.troubles) == ([ready], [])
     (started,) = [each for each in scene.fleet.agents.list() if each.task == ready]
-    assert {each.actor for each in scene.fleet.operations.list(Which(dispatch=started.id), limit=9)} == {seated.id}
+    assert {each.actor for each in scene.fleet.operations.list(OperationFilter(dispatch=started.id), limit=9)} == {
+        seated.id
+    }
     with pytest.raises(CoordinatorLives) as caught:
         scene.fleet.coord.start(AGENT)
     for word in (seated.id, scene.fleet.world.host.id, f"fleet logs {seated.id}"):
