@@ -32,8 +32,8 @@ from fleet.store import queries as q
 from fleet.store.bundles import SeenResource
 from fleet.store.transaction import Change
 from fleet.verbs.agents import prompts
+from fleet.verbs.agents.cost.apply_holds import refuse_held
 from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
-from fleet.verbs.agents.cost.engine_holds import refuse_held
 from fleet.verbs.dispatch.acquire import create_and_record, create_resources, intent, is_free, step_claims
 from fleet.verbs.dispatch.plan import plan_dispatch
 from fleet.verbs.dispatch.reclaim import undo_unmade
