@@ -17,7 +17,6 @@ from fleet.model.dispatch import remedies
 from fleet.model.dispatch.remedies import (
     MAY_APPLY,
     STANDING,
-    Act,
     AgentKind,
     Asker,
     Cause,
@@ -25,10 +24,11 @@ from fleet.model.dispatch.remedies import (
     Dismiss,
     KillRest,
     Leave,
-    Place,
     Press,
     Remains,
+    RemedyAct,
     ReportAge,
+    SeatPlace,
     Seen,
     Settle,
     Withdraw,
@@ -48,7 +48,7 @@ FACTS = {
     "asked_for": (None, *ASKED_FOR),
     "exit_grace_over": (True, False),
     "task_taken": (True, False),
-    "place": get_args(Place),
+    "place": get_args(SeatPlace),
     "handoff_queued": (True, False),
     "is_daemon_duty": (False, True),
 }
@@ -73,7 +73,7 @@ def test_the_facts_of_the_test_are_all_that_decide():
 def test_every_input_has_one_remedy_and_every_remedy_and_cause_is_reachable(decided):
     assert len(decided) == 290_304
     assert {type(remedy) for _, remedy in decided} == {Settle, KillRest, Press, Dismiss, Withdraw, Leave}
-    assert {remedy.act for _, remedy in decided if not isinstance(remedy, Leave)} == set(get_args(Act))
+    assert {remedy.act for _, remedy in decided if not isinstance(remedy, Leave)} == set(get_args(RemedyAct))
     causes = {remedy.cause for _, remedy in decided if isinstance(remedy, Leave)}
     assert causes | {"not_permitted"} == set(get_args(Cause))
     pressed = {(remedy.asked_for, remedy.stage) for _, remedy in decided if isinstance(remedy, Press)}

@@ -18,7 +18,7 @@ from fleet.verbs.dispatch import leftover_processes
 from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, why_foreign
 
 if TYPE_CHECKING:
-    from fleet.model.dispatch.remedies import AgentKind, Asker, Condition, Place, ReportAge
+    from fleet.model.dispatch.remedies import AgentKind, Asker, Condition, ReportAge, SeatPlace
     from fleet.store.queries import Dispatch, Seat, TaskState
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
@@ -158,7 +158,7 @@ def _look_at_dead(
 
 
 # facts about the seat, the task and the requested exit ---------------------------------------------------------------
-def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
+def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> SeatPlace:
     """Return a coordinator's place in its project's seat: "holder", "candidate", or one of the following.
 
     "late": a candidate whose time to prove itself is over. "withdrawn": was a candidate, and never proved itself. "out":
