@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from fleet.verbs.dispatch.plan import Wanted
     from fleet.verbs.tasks.edit import Edit
     from fleet.verbs.tasks.show import Filters
-    from fleet.verbs.views.operations import Which
+    from fleet.verbs.views.operations import OperationFilter
 
-__all__ = ["Edit", "Filters", "Fleet", "Wanted", "Which", "__version__", "open"]
+__all__ = ["Edit", "Filters", "Fleet", "OperationFilter", "Wanted", "__version__", "open"]
 
 # Fleet and the classes of its methods' arguments, and the module of each.
 _TAKEN = {
@@ -26,7 +26,7 @@ _TAKEN = {
     "Filters": "fleet.verbs.tasks.show",
     "Fleet": "fleet.api.fleet",
     "Wanted": "fleet.verbs.dispatch.plan",
-    "Which": "fleet.verbs.views.operations",
+    "OperationFilter": "fleet.verbs.views.operations",
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from real_agents.staging.stage import until
 
 from fleet.testing.scene import PROJECT
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 WORK = {"run": "echo hello > out.txt && git add . && git commit -qm 'Add out'", "tokens": 550_000}
 REPORT = {"run": "fleet done"}
@@ -91,7 +91,7 @@ def test_after_a_repaired_login_one_continues_first_and_then_the_other(stage, he
 def ticks(stage) -> int:
     """How many ticks the coordinator has done."""
     with stage.scene.fleet() as fleet:
-        operations = fleet.operations.list(Which(project=PROJECT), limit=200)
+        operations = fleet.operations.list(OperationFilter(project=PROJECT), limit=200)
         return sum("has ticked" in each.why for each in operations)
 
 

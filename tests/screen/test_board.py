@@ -13,7 +13,7 @@ from fleet.model.settings.keys import ACTS
 from fleet.surfaces.tui.acts.offers import DOINGS
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 WORKS = "say hello there\nhang"
 
@@ -139,7 +139,7 @@ def test_ending_an_agent_asks_and_names_what_becomes_of_the_work(scene):
         sit_down(scene.home, act)
         task = fleet.tasks.show(project="p", slug="works")
         assert (task.status, task.reason) == ("failed", "killed: in circles")
-        why = [each.why for each in fleet.operations.list(Which(project="p"), limit=100)]
+        why = [each.why for each in fleet.operations.list(OperationFilter(project="p"), limit=100)]
         assert any(each.startswith(f"kill {ident}") or "ask" in each for each in why)
 
 

@@ -176,7 +176,7 @@ class Hooking:
             name=event,
             payload=payload,
             at=at,
-            fresh=self.ids.dispatch(),
+            new_question_id=self.ids.dispatch(),
             rules=self._variables.get(ALLOWED_VARIABLE, ""),
             home=self.home,
             funnel=self.funnel,

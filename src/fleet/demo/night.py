@@ -24,7 +24,7 @@ from fleet.model.settings.setting_names import HOME_FILE
 from fleet.testing.scene import make_repository
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.tasks.show import Filters
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 from fleet.world.clock import Clock
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Night:
     def _record_results(self, fleet: Fleet) -> None:
         """Record handoffs, pauses, fixes and faults, stop the coordinator, and sweep until nothing is left over."""
         self.result.handed_off = [f"{each.dispatch} to {each.successor}" for each in fleet.coord.handoffs(PROJECT)]
-        operations = list(fleet.operations.list(Which(project=PROJECT), limit=100_000))
+        operations = list(fleet.operations.list(OperationFilter(project=PROJECT), limit=100_000))
         self.result.paused = [each.why for each in operations if each.what.get("held")]
         self.result.mended = [
             each.why for each in operations if "(fix of" in each.why and each.why.startswith("dispatch")

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from fleet.model.dispatch.remedies import Condition, Place, Remains, ReportAge, Seen, report_age
+from fleet.model.dispatch.remedies import Condition, Remains, ReportAge, SeatPlace, Seen, report_age
 from fleet.model.states import assert_never
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.verbs.dispatch import facts
@@ -73,7 +73,7 @@ def test_a_place_in_the_seat_follows_from_the_seat_the_nonce_and_the_deadline(co
         assert place != "late" or left <= 0 or created_at > NOW
         assert place != "candidate" or (left > 0 and created_at == NOW)
         assert place != "withdrawn" or (nonce is not None and nonce.spent_at is None)
-    assert found == set(get_args(Place))
+    assert found == set(get_args(SeatPlace))
 
 
 def expected_condition(state: str, foreign: str, starting: str, life: str) -> Condition:
@@ -104,9 +104,9 @@ def test_the_condition_follows_from_the_row_its_home_and_the_life_of_its_process
         monkeypatch.setattr(facts, "_why_unknown", lambda *_given: "")
         seen = facts.facts_about_end(context, dispatch(exec_state=state, kind=kind))
         assert seen.condition == expected_condition(state, foreign, starting, life)
-        assert seen.own == (not foreign)
+        assert seen.is_of_this_home == (not foreign)
         assert seen.kind == (kind if kind in {"coord", "finisher"} else "worker")
-        assert seen.held == (kind == "coord" and seen.condition in {"alive", "unknown"} and not foreign)
+        assert seen.is_daemon_duty == (kind == "coord" and seen.condition in {"alive", "unknown"} and not foreign)
         assert bool(seen.why) == (seen.condition not in {"unstarted", "dead"})
         found.add(seen.condition)
     assert found == set(get_args(Condition))

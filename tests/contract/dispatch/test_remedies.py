@@ -17,7 +17,6 @@ from fleet.model.dispatch import remedies
 from fleet.model.dispatch.remedies import (
     MAY_APPLY,
     STANDING,
-    Act,
     AgentKind,
     Asker,
     Cause,
@@ -25,10 +24,11 @@ from fleet.model.dispatch.remedies import (
     Dismiss,
     KillRest,
     Leave,
-    Place,
     Press,
     Remains,
+    RemedyAct,
     ReportAge,
+    SeatPlace,
     Seen,
     Settle,
     Withdraw,
@@ -42,15 +42,15 @@ ASKED_FOR = literals(Path(states.__file__))["AskedFor"]
 FACTS = {
     "condition": get_args(Condition),
     "kind": get_args(AgentKind),
-    "own": (True, False),
+    "is_of_this_home": (True, False),
     "remains": get_args(Remains),
     "report": get_args(ReportAge),
     "asked_for": (None, *ASKED_FOR),
     "exit_grace_over": (True, False),
     "task_taken": (True, False),
-    "place": get_args(Place),
+    "place": get_args(SeatPlace),
     "handoff_queued": (True, False),
-    "held": (False, True),
+    "is_daemon_duty": (False, True),
 }
 ASKERS = get_args(Asker)
 
@@ -73,7 +73,7 @@ def test_the_facts_of_the_test_are_all_that_decide():
 def test_every_input_has_one_remedy_and_every_remedy_and_cause_is_reachable(decided):
     assert len(decided) == 290_304
     assert {type(remedy) for _, remedy in decided} == {Settle, KillRest, Press, Dismiss, Withdraw, Leave}
-    assert {remedy.act for _, remedy in decided if not isinstance(remedy, Leave)} == set(get_args(Act))
+    assert {remedy.act for _, remedy in decided if not isinstance(remedy, Leave)} == set(get_args(RemedyAct))
     causes = {remedy.cause for _, remedy in decided if isinstance(remedy, Leave)}
     assert causes | {"not_permitted"} == set(get_args(Cause))
     pressed = {(remedy.asked_for, remedy.stage) for _, remedy in decided if isinstance(remedy, Press)}
@@ -84,7 +84,7 @@ def test_every_input_has_one_remedy_and_every_remedy_and_cause_is_reachable(deci
 def test_only_a_proven_death_is_settled(decided):
     for seen, remedy in decided:
         if isinstance(remedy, Settle):
-            assert seen.own
+            assert seen.is_of_this_home
             assert seen.condition == "unstarted" or (seen.condition, seen.remains) == ("dead", "none")
             assert remedies.may_settle(seen)
         elif remedies.may_settle(seen):
@@ -100,12 +100,12 @@ def test_settle_itself_ends_whatever_death_is_proven_when_it_asks_nothing_about_
 def test_processes_are_killed_at_once_only_when_their_agent_is_proven_dead(decided):
     for seen, remedy in decided:
         if isinstance(remedy, KillRest):
-            assert (seen.own, seen.condition, seen.remains) == (True, "dead", "ours")
+            assert (seen.is_of_this_home, seen.condition, seen.remains) == (True, "dead", "ours")
 
 
 def test_what_is_unknown_or_anothers_is_left_alone(decided):
     for seen, remedy in decided:
-        if seen.condition == "unknown" or not seen.own:
+        if seen.condition == "unknown" or not seen.is_of_this_home:
             in_seat = seen.place in {"candidate", "late"}
             # The seat is a row of the store: taking a candidate out of it touches no process.
             assert isinstance(remedy, Leave) or (isinstance(remedy, Withdraw) and in_seat)
@@ -116,7 +116,7 @@ def test_a_living_agent_is_pressed_only_for_a_reason_and_killed_only_when_it_was
     for seen, remedy in decided:
         if not isinstance(remedy, Press):
             continue
-        assert seen.own
+        assert seen.is_of_this_home
         assert seen.condition in {"alive", "starting"}
         was_asked = seen.asked_for not in {None, "report"}
         out = seen.place in {"withdrawn", "out"} and remedy.act == "retire"
@@ -131,13 +131,13 @@ def test_a_living_agent_is_pressed_only_for_a_reason_and_killed_only_when_it_was
 
 def test_a_duty_of_the_daemon_is_dismissed_where_an_agent_is_pressed_and_never_pressed(decided):
     others = {
-        tuple(getattr(seen, name) for name in FACTS if name != "held"): remedy
+        tuple(getattr(seen, name) for name in FACTS if name != "is_daemon_duty"): remedy
         for seen, remedy in decided
-        if not seen.held
+        if not seen.is_daemon_duty
     }
     for seen, remedy in decided:
-        if seen.held:
-            other = others[tuple(getattr(seen, name) for name in FACTS if name != "held")]
+        if seen.is_daemon_duty:
+            other = others[tuple(getattr(seen, name) for name in FACTS if name != "is_daemon_duty")]
             assert not isinstance(remedy, Press)
             assert isinstance(remedy, Dismiss) == isinstance(other, Press)
             assert remedy == other or (remedy.asked_for, remedy.reason, remedy.act) == (

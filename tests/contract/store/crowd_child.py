@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fleet.api.fleet import Fleet
 from fleet.store import queries as q
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 
 def working(rows) -> int:
@@ -53,7 +53,7 @@ def log(fleet: Fleet, count: str) -> dict:
 
 
 def follow(fleet: Fleet, after: str, count: str) -> dict:
-    found = fleet.operations.follow(Which(), after=int(after))
+    found = fleet.operations.follow(OperationFilter(), after=int(after))
     return {"seen": [each.seq for each in itertools.islice(found, int(count))]}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fleet.store import queries as q
 from fleet.store.row import Query
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 CHILD = Path(__file__).with_name("crowd_child.py")
 
@@ -97,7 +97,7 @@ def test_rotation_after_the_clock_was_set_back_takes_the_oldest_without_a_gap(fl
         "a clock that was ahead", lambda tx: {"changed": tx.write(late, {"seq": first + 2})}, fleet.caller()
     )
     fleet.operations.rotate(older_than="0s")
-    assert [each.seq for each in fleet.operations.with_archived(Which(), limit=1 << 40)] == list(
+    assert [each.seq for each in fleet.operations.with_archived(OperationFilter(), limit=1 << 40)] == list(
         range(1, fleet.operations.newest() + 1)
     )
 
@@ -115,9 +115,9 @@ def test_rotation_beside_appenders_loses_and_doubles_nothing(fleet, home):
     rotator.stdout.read()
     rotator.stdout.close()
     assert rotator.wait(60) == 0
-    seen = [each.seq for each in fleet.operations.with_archived(Which(), limit=1 << 40)]
+    seen = [each.seq for each in fleet.operations.with_archived(OperationFilter(), limit=1 << 40)]
     assert seen == list(range(1, fleet.operations.newest() + 1))
-    logged = list(fleet.operations.with_archived(Which(slug="t", project="p"), limit=1 << 40))
+    logged = list(fleet.operations.with_archived(OperationFilter(slug="t", project="p"), limit=1 << 40))
     assert sum(each.why == "log on p/t" for each in logged) == 120
 
 
@@ -148,6 +148,6 @@ def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
     count = fleet.store.read(q.count_operations).n
     fleet.tasks.log(project="p", slug="t", message="one more, so that the next file is another one")
     fleet.operations.rotate(older_than="0s")
-    seen = [each.seq for each in fleet.operations.with_archived(Which(), limit=1 << 40)]
+    seen = [each.seq for each in fleet.operations.with_archived(OperationFilter(), limit=1 << 40)]
     assert count > 5
     assert seen == list(range(1, fleet.operations.newest() + 1))

@@ -8,7 +8,7 @@ from fleet.store import queries as q
 from fleet.store.row import Query
 from fleet.store.transaction import Change
 from fleet.verbs.homes.rotate import archived_operations
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 EMPTY = Query("empty", *["DELETE FROM operations"] * 2)
 
@@ -78,7 +78,7 @@ def test_archived_operations_are_filtered_like_the_others(fleet, time_passes):
     second, third = (row["at"] for row in whole[-3:-1])
 
     def listed(**which):
-        return [each.why for each in fleet.operations.with_archived(Which(**which), limit=100)]
+        return [each.why for each in fleet.operations.with_archived(OperationFilter(**which), limit=100)]
 
     assert listed(since=second, before=third) == ["add p/a", "add p/b"]
     assert listed(slug="a", project="p") == ["add p/a"]

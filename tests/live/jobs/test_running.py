@@ -14,7 +14,7 @@ from fleet.errors.given import BadWorkflow
 from fleet.errors.refused import EngineMissing
 from fleet.model.jobs.items import item_id
 from fleet.testing.crash.scenarios import until
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 IN_PLACE = """
 name: list
@@ -217,7 +217,7 @@ def test_the_next_item_begins_when_the_one_before_is_merged_and_before_its_workt
     step = "test ! -e a.txt || grep a a.txt; echo {item} > {item}.txt; git add .; git commit -qm {item}"
     done, _events = scene.run(f"name: n\nmap:\n  max_parallel: 1\n  input: [a, b]\n  steps:\n    - shell: '{step}'\n")
     with scene.jobs() as fleet:
-        said = [each.why for each in fleet.operations.list(Which(), limit=500)]
+        said = [each.why for each in fleet.operations.list(OperationFilter(), limit=500)]
     first, second = (item_id(item) for item in "ab")
     merged = next(number for number, why in enumerate(said) if f"{first} is done" in why)
     begun = next(number for number, why in enumerate(said) if why.startswith("dispatch ") and second in why)
@@ -357,7 +357,7 @@ def test_items_are_not_tried_again_while_the_job_sums_up_but_when_it_is_over(eit
                     ann.jobs.retry(job.id, (), everything=True)
                 told.append(str(caught.value))
                 assert (ann.jobs.list()[0], list(ann.jobs.items(job.id))) == before
-                spoken = [each for each in ann.operations.list(Which(), limit=10_000) if each.actor == "ann"]
+                spoken = [each for each in ann.operations.list(OperationFilter(), limit=10_000) if each.actor == "ann"]
                 assert spoken == [], "others, tmux's hint among them, may commit meanwhile"
             return True
 

@@ -17,7 +17,7 @@ from fleet.errors.contested import GateHeld, ResumeInProgress
 from fleet.errors.refused import ForceRefused
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.resume import work_lock
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 from fleet.world.funnel import Funnel
 from fleet.world.world import World
 
@@ -380,7 +380,7 @@ def test_a_forced_resume_leaves_one_successor_and_is_recorded(either):
         assert f"stopped the resume that was in progress: pid={child.pid}" in said.out
         child.wait(60)
         assert len(fleet.agents.list()) == 1
-        told = [each.why for each in fleet.operations.list(Which(), limit=1000)]
+        told = [each.why for each in fleet.operations.list(OperationFilter(), limit=1000)]
         assert f"resume {old} by force: stop process {child.pid}" in told
 
 

@@ -8,7 +8,7 @@ from live.merge.test_review import steady
 from staging.stage import FLEET, answer, raw
 
 from fleet.testing.crash.scenarios import until
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 SAID = ("--engine", "shell", "--autonomy", "edits", "--review", "person")
 
@@ -50,7 +50,7 @@ def test_up_writes_what_was_chosen_and_starts_the_coordinator(begun):
 
 
 def _since(fleet, seq: int) -> list:
-    return [each for each in fleet.operations.list(Which(), limit=1000) if each.seq > seq]
+    return [each for each in fleet.operations.list(OperationFilter(), limit=1000) if each.seq > seq]
 
 
 @pytest.mark.req("CLI-2", "PIPE-1")

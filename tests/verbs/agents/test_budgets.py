@@ -20,7 +20,7 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import hook
 from fleet.verbs.agents.cost import allow_more
 from fleet.verbs.agents.cost.budget_at_stop import why_over_budget
-from fleet.verbs.agents.cost.count_tokens import CountingWork, count_project, count_step, look_for
+from fleet.verbs.agents.cost.count_tokens import CountingWork, count_project, count_step, search_key
 from fleet.verbs.agents.hook import HookEvent, Reply
 from fleet.verbs.agents.hook_answer import wait_for_messages
 from fleet.verbs.dispatch.plan import Wanted
@@ -96,7 +96,7 @@ def stop(scene: SimulatedScene, ident: str) -> Reply:
             name="Stop",
             payload={},
             at=at,
-            fresh="0a0b0c0d",
+            new_question_id="0a0b0c0d",
             over_budget=over,
         )
     )
@@ -114,7 +114,7 @@ def woken(scene: SimulatedScene, ident: str) -> list[str]:
         name="Stop",
         payload={},
         at=scene.clock.now(),
-        fresh="0a0b0c0d",
+        new_question_id="0a0b0c0d",
     )
     return [message.text for message in wait_for_messages(event, scene.clock, lambda: True)]
 
@@ -185,7 +185,7 @@ def keeps_conversations_itself(scene: SimulatedScene) -> None:
 
 def looks_of(scene: SimulatedScene, ident: str) -> bool:
     """Whether the store has the time of a look for an agent's conversation."""
-    return scene.fleet.store.read(lambda rows: q.usage_file(rows, path=look_for(ident))) is not None
+    return scene.fleet.store.read(lambda rows: q.usage_file(rows, path=search_key(ident))) is not None
 
 
 @pytest.mark.parametrize("races", [False, True])

@@ -85,7 +85,7 @@ def test_a_reboot_is_noticed_by_whoever_looks_first(scene):
     seated(scene)
     scene.reboot()
     assert restart_dead_loops(scene.fleet.context) == [f"started the coordinator of {PROJECT} again: it had died"]
-    assert restart_dead_loops(scene.fleet.context, besides=PROJECT) == []
+    assert restart_dead_loops(scene.fleet.context, except_project=PROJECT) == []
 
 
 def test_one_that_died_at_its_start_is_not_started_again_however_late_anybody_looks(scene):

@@ -206,7 +206,7 @@ def test_a_coordinator_that_never_ticked_is_woken_for_what_there_is(scene):
 def test_a_tick_that_runs_is_not_disturbed(scene):
     ident = seated(scene)
     add(scene, "parser")
-    with wake.no_look(scene.fleet.context, PROJECT):  # as a tick does
+    with wake.watch_suspended(scene.fleet.context, PROJECT):  # as a tick does
         assert scene.fleet.coord.watch(PROJECT) == []
     assert scene.pane(ident).typed == []
 

@@ -16,7 +16,7 @@ from fleet.verbs.agents import prompts
 from fleet.verbs.agents.prompts import WantedPrompt
 from fleet.verbs.dispatch.journal import archive
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 A, B = "aaaaaaaa", "bbbbbbbb"
 KIND = "coord_prompt_inbox"
@@ -81,7 +81,9 @@ def test_who_takes_up_the_prompt_of_a_dead_maker_is_recorded_before_the_file_is_
     scene.fleet.funnel.watcher = None
     assert [(claim.id, claim.state, claim.actor) for claim in seen] == [(left.id, "allocating", me)]
     assert seen[0].data["preserve"] is True, "as the new maker wants it"
-    assert f"take up the prompt of {A}" in {each.why for each in scene.fleet.operations.list(Which(), limit=99)}
+    assert f"take up the prompt of {A}" in {
+        each.why for each in scene.fleet.operations.list(OperationFilter(), limit=99)
+    }
     assert inbox(scene, A).state == "live"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fleet.testing.simulated.scene import PROJECT
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 
 @pytest.mark.req("GRAPH-13")
@@ -39,5 +39,5 @@ def test_a_persons_done_overrides_and_the_operation_says_whom(scene):
     fleet.tasks.done(project=PROJECT, slug="a", override=True)
     task = fleet.tasks.show(project=PROJECT, slug="a")
     assert (task.status, task.assignee) == ("done", "tester")
-    (said,) = fleet.operations.list(Which(), limit=1)
+    (said,) = fleet.operations.list(OperationFilter(), limit=1)
     assert (said.why, said.what["superseded"], said.what["ready"]) == (f"done {PROJECT}/a", ident, ["b"])

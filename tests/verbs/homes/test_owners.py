@@ -17,7 +17,7 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents.prompts import WantedPrompt
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 from fleet.world.tmux import Listing
 
 SESSION = "tmux_session"
@@ -101,7 +101,7 @@ def test_a_claim_of_another_host_is_refused_and_given_up_by_a_person_alone(scene
     assert scene.fleet.claims.disown(ident, SESSION, "it sank").count == 1
     assert session_of(scene, ident).state == "released"
     assert panes(scene) == [f"fleet-{ident}"], "what was claimed is not touched"
-    (newest,) = scene.fleet.operations.list(Which(), limit=1)
+    (newest,) = scene.fleet.operations.list(OperationFilter(), limit=1)
     assert (newest.why, "it sank" in json.dumps(newest.what)) == (f"disown {SESSION} of {ident}: it sank", True)
 
 

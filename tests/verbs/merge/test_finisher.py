@@ -11,7 +11,7 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.dispatch import settle
 from fleet.verbs.dispatch.end import ask
 from fleet.verbs.merge.finisher import finish, order_for
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 TASK = {"project": PROJECT, "slug": "a"}
 
@@ -29,7 +29,7 @@ def work(scene):
 
 def ends(scene) -> list[tuple[str, str | None, str | None]]:
     """State, reason and stage of each finisher that has ended."""
-    told = scene.fleet.operations.list(Which(**TASK), limit=100)
+    told = scene.fleet.operations.list(OperationFilter(**TASK), limit=100)
     return [
         (each.what["exec_state"], each.what["reason"], each.what["stage"])
         for each in told

@@ -14,7 +14,7 @@ from fleet.model.text.times import HOUR
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.testing.simulated.scene import SimulatedScene
-from fleet.verbs.agents.cost import engine_limits
+from fleet.verbs.agents.cost import record_limits
 from fleet.verbs.dispatch.plan import Wanted
 
 PLACE = {"project": "p", "slug": "t"}
@@ -135,7 +135,7 @@ def test_no_room_for_one_more_agent(scene):
 @pytest.mark.req("OBS-3")
 def test_an_engine_that_is_held_back(scene):
     ready_task(scene)
-    scene.fleet.commit(Change("hold", lambda tx: engine_limits.hold_engine(tx, "plain", "login", "not logged in")))
+    scene.fleet.commit(Change("hold", lambda tx: record_limits.hold_engine(tx, "plain", "login", "not logged in")))
     assert kinds(scene) == ["EngineHeld"]
 
 

@@ -12,7 +12,7 @@ from fleet.model.agents.budgets import day_of
 from fleet.model.settings.table import LEAST_DOLLARS, MOST_DOLLARS
 from fleet.store import tasks
 from fleet.verbs.agents import failed_turns, install_hooks
-from fleet.verbs.agents.cost import engine_holds
+from fleet.verbs.agents.cost import apply_holds
 from fleet.verbs.agents.cost.allow_more import allow_more
 from fleet.verbs.homes import sandbox
 
@@ -40,7 +40,7 @@ class Engines(Part):
 
     def limits(self) -> Limits:
         """Return the engines that are held back by a limit, and how much of each quota window is used."""
-        return self._by.store.read(engine_holds.limits)
+        return self._by.store.read(apply_holds.limits)
 
     def lift(self, engine: str) -> Lifted:
         """Release an engine that a limit holds back, because a person says that it works: agents start on it again.

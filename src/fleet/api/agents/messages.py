@@ -93,7 +93,7 @@ class Messages(Part):
         if self._by.speaker is None:
             raise errors.Refused(what="only an agent has an inbox; `fleet message` writes to one")
         self._by.may("messages.inbox")
-        return self._by.commit(messages.take(self._by.speaker, "inbox"))
+        return self._by.commit(messages.mark_handed_out(self._by.speaker, "inbox"))
 
     def acknowledge(self, ids: list[str]) -> list[str]:
         """Record that the calling agent has received these messages.

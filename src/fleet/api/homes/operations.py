@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fleet.model.results.home import OperationView, Rotated
-    from fleet.verbs.views.operations import Which
+    from fleet.verbs.views.operations import OperationFilter
 
 # Seconds to poll the store before the daemon is tried again.
 _POLLED = 5.0
@@ -27,11 +27,11 @@ class Operations(Part):
 
     __slots__ = ()
 
-    def list(self, which: Which, *, limit: int) -> Iterator[OperationView]:
+    def list(self, which: OperationFilter, *, limit: int) -> Iterator[OperationView]:
         """Yield the newest operations that match the filter `which`, at most `limit`, oldest of them first."""
         yield from self._by.store.read(lambda rows: operations.recent(rows, which, limit))
 
-    def with_archived(self, which: Which, *, limit: int) -> Iterator[OperationView]:
+    def with_archived(self, which: OperationFilter, *, limit: int) -> Iterator[OperationView]:
         """Yield the newest operations that match the filter `which`, archived ones too, at most `limit`, oldest first."""
         archived = rotate.archived_operations(self._by.world.files)
         old = [operations.operation_view(row) for row in archived if which.fits_row(row)]
@@ -41,7 +41,9 @@ class Operations(Part):
         """Return the sequence number of the newest operation; 0 when there is none."""
         return self._by.store.read(operations.newest)
 
-    def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[OperationView]:
+    def follow(
+        self, which: OperationFilter, *, after: int, wanted: Callable[[], bool] = lambda: True
+    ) -> Iterator[OperationView]:
         """Yield the operations after number `after` as they are committed, until `wanted` returns False.
 
         They come from the daemon while one answers, and from polling the store otherwise.

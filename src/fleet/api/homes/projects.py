@@ -231,7 +231,7 @@ class Projects(Part):
         warnings = [errors.NotTrusted(project=project, settings=", ".join(waiting)).spoken] if waiting else []
         warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
         ident, started, more = self._seat_coordinator(project)
-        restart.restart_dead_loops(context, besides=project)
+        restart.restart_dead_loops(context, except_project=project)
         return Begun(
             project=project,
             path=context.project(project).path,

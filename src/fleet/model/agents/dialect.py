@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     # The JSON that an engine sends to its hooks and reads from them; the engine defines its shape.
     Payload = dict[str, Any]
-    Remedy = Literal["again", "limit", "login"]
+    FailedTurnRemedy = Literal["again", "limit", "login"]
 
 # What an event of an engine can mean.
 MEANINGS = (
@@ -68,7 +68,7 @@ class Dialect:
         self.engine: str = table["engine"]
         self.events: dict[str, str] = table["events"]
         self.fields: dict[str, str] = {**FIELDS, **table.get("fields", {})}
-        self.errors: dict[str, Remedy] = table.get("errors", {})
+        self.errors: dict[str, FailedTurnRemedy] = table.get("errors", {})
         self.notices: dict[str, str] = table.get("notices", {})
         self.asking: str = table.get("asking", "")
         self.shell: str = table.get("shell", "")

@@ -25,19 +25,19 @@ Remains = Literal["none", "ours", "strangers", "silent"]
 ReportAge = Literal["none", "fresh", "over"]
 # A coordinator's place. late: a candidate after its deadline. withdrawn: a former candidate that never proved itself.
 # out: a former holder.
-Place = Literal["none", "holder", "candidate", "late", "withdrawn", "out"]
+SeatPlace = Literal["none", "holder", "candidate", "late", "withdrawn", "out"]
 # Why a dispatch is left alone.
 Cause = Literal["ended", "foreign", "starting", "alive", "unknown", "strangers", "silent", "not_permitted"]
 # What a remedy does, so that MAY_APPLY can allow it. hand_over: press an agent for its handoff. retire: press a
 # coordinator that is not in the seat. withdraw: remove a candidate from the seat.
-Act = Literal["settle", "kill_rest", "press", "hand_over", "retire", "withdraw"]
+RemedyAct = Literal["settle", "kill_rest", "press", "hand_over", "retire", "withdraw"]
 Asker = Literal[
     "tick", "sweep", "resume", "resumable", "replace", "handoff", "job", "merge", "dispatch", "restart", "settle"
 ]
 # The next stage of ending an agent: ask it to exit, wait for its exit_grace, or kill it.
 Stage = Literal["ask", "wait", "kill"]
 
-MAY_APPLY: dict[Asker, frozenset[Act]] = {
+MAY_APPLY: dict[Asker, frozenset[RemedyAct]] = {
     "tick": frozenset({"settle", "kill_rest", "press"}),
     "sweep": frozenset({"settle", "kill_rest", "press", "retire", "withdraw"}),
     "resume": frozenset({"settle", "kill_rest"}),
@@ -63,16 +63,16 @@ class Seen:
 
     condition: Condition
     kind: AgentKind = "worker"
-    own: bool = True  # this home made the dispatch; only this home may end it
+    is_of_this_home: bool = True  # this home made the dispatch; only this home may end it
     remains: Remains = "none"
     report: ReportAge = "none"
     asked_for: AskedFor | None = None
     exit_grace_over: bool = False  # the agent was asked to exit, and its exit_grace is over
     task_taken: bool = False  # the task is assigned to somebody else or to nobody
-    place: Place = "none"
+    place: SeatPlace = "none"
     handoff_queued: bool = False
     # The coordinator is a duty of the daemon: its process is the daemon's own, and is never signalled.
-    held: bool = False
+    is_daemon_duty: bool = False
     # Why the dispatch cannot be settled; empty when it can.
     why: str = ""
     # Processes in the worktree whose owner is unknown, and what a person can do about them.
@@ -90,14 +90,14 @@ class Seen:
 class Settle:
     """Remedy: end the dispatch, because its death is proven."""
 
-    act: Act = "settle"
+    act: RemedyAct = "settle"
 
 
 @dataclass(frozen=True, slots=True)
 class KillRest:
     """Remedy: kill the processes that a dead agent provably left behind, then settle the dispatch."""
 
-    act: Act = "kill_rest"
+    act: RemedyAct = "kill_rest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Press:
     asked_for: AskedFor
     reason: str
     stage: Stage
-    act: Act = "press"
+    act: RemedyAct = "press"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class Dismiss:
 
     asked_for: AskedFor
     reason: str
-    act: Act = "press"
+    act: RemedyAct = "press"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class Withdraw:
     """Remedy: remove a candidate from the seat, because it can no longer prove itself."""
 
     why: str
-    act: Act = "withdraw"
+    act: RemedyAct = "withdraw"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,9 @@ def may_settle(seen: Seen) -> bool:
 
     False for a dispatch of another home.
     """
-    return seen.own and (seen.condition == "unstarted" or (seen.condition == "dead" and seen.remains == "none"))
+    return seen.is_of_this_home and (
+        seen.condition == "unstarted" or (seen.condition == "dead" and seen.remains == "none")
+    )
 
 
 def is_gone(seen: Seen) -> bool:
@@ -199,10 +201,10 @@ def decide(seen: Seen) -> Remedy:
     hopeless = _why_hopeless(seen)
     if hopeless:
         return Withdraw(why=hopeless)
-    if not seen.own and seen.condition != "ended":
+    if not seen.is_of_this_home and seen.condition != "ended":
         return Leave(why=seen.why, cause="foreign")
     remedy = _decide_by_condition(seen)
-    return _as_dismissal(remedy) if seen.held and isinstance(remedy, Press) else remedy
+    return _as_dismissal(remedy) if seen.is_daemon_duty and isinstance(remedy, Press) else remedy
 
 
 def _decide_by_condition(seen: Seen) -> Remedy:
@@ -232,7 +234,7 @@ def _why_hopeless(seen: Seen) -> str:
         return ""
     if seen.condition == "ended":
         return seen.why or "it has ended"
-    if not seen.own:
+    if not seen.is_of_this_home:
         return ""
     if seen.place == "late":
         return "the time is over"
@@ -318,7 +320,7 @@ def _press_unseated(seen: Seen) -> Press | None:
             return assert_never(seen.place)
 
 
-def _press(seen: Seen, asked_for: AskedFor, reason: str, *, act: Act = "press") -> Press:
+def _press(seen: Seen, asked_for: AskedFor, reason: str, *, act: RemedyAct = "press") -> Press:
     """Return the Press with the next stage of an agent's exit: ask it once, wait for its exit grace, then kill it.
 
     An agent that was asked because of its report is asked once more when it has to exit for another purpose.

@@ -76,12 +76,12 @@ def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Ca
 
 def check_person(project: str, slug: str, state: State, caller: Caller, *, override: bool) -> None:
     """Raise NeedsOverride when a person would change a task that somebody else works on, without `override`."""
-    held = state.status == "in_progress" and state.assignee != caller.actor and not is_waiting(state)
+    held = state.status == "in_progress" and state.assignee != caller.actor and not waits_for_review_or_merge(state)
     if held and not override:
         raise errors.NeedsOverride(project=project, slug=slug, holder=state.assignee)
 
 
-def is_waiting(state: State) -> bool:
+def waits_for_review_or_merge(state: State) -> bool:
     """Return whether the finished work of a task waits for a review or a merge, and no agent works on the task."""
     return state.stage in {"review", "finisher"} and not state.attempted
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
 
-def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
+def removal_verdict(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
     """Return whether a worktree may be removed, must be kept, or needs files moved to the trash first.
 
     Change nothing. `disposable` has the patterns of ignored files that can be made again. A half-made worktree may be

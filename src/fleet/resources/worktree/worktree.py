@@ -22,7 +22,7 @@ from fleet.resources.worktree.branch_ownership import (
     may_delete_branch,
 )
 from fleet.resources.worktree.half_made import lock_prefix
-from fleet.resources.worktree.verdict import is_rebasing, may_go
+from fleet.resources.worktree.verdict import is_rebasing, removal_verdict
 from fleet.world.git.branch_in_use import why_branch_in_use
 from fleet.world.git.nested.remove import take_out
 from fleet.world.home import paths
@@ -210,7 +210,7 @@ class Worktree:
 def _refuse_losing_work(claim: Claim, world: World) -> None:
     """Raise GitRefused if somebody has written into the worktree since it was found clean."""
     whole = replace(claim, state="live")  # the files that an interrupted removal deleted are restored
-    verdict = may_go(whole, world, disposable=claim.data.get("disposable", ()))
+    verdict = removal_verdict(whole, world, disposable=claim.data.get("disposable", ()))
     if isinstance(verdict, Keep):
         raise errors.GitRefused(what=f"remove {claim.name}", why=verdict.reason)
     if isinstance(verdict, Aside):

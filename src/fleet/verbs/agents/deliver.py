@@ -101,7 +101,7 @@ def _type_message(context: Context, dispatch: str, engine: Engine, listing: List
         state, _question = state_of(engine, screen)
         shown = "is not recognised" if state == "unknown" else f"says {state.replace('_', ' ')}"
         return f"nothing is typed while the agent's screen {shown}; {INBOX}"
-    handed_out = context.commit(messages.take(dispatch, "typed", most=1))
+    handed_out = context.commit(messages.mark_handed_out(dispatch, "typed", most=1))
     if handed_out and not context.world.tmux.paste(pane, messages.line(handed_out[0])):
         return "tmux did not take the message; fleet tries again"
     if handed_out and not hooked:  # otherwise the hook of the prompt event acknowledges what arrived

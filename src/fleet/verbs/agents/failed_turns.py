@@ -14,7 +14,7 @@ from fleet.model.text.times import MINUTE, SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages, questions
-from fleet.verbs.agents.cost.engine_holds import refuse_held
+from fleet.verbs.agents.cost.apply_holds import refuse_held
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.homes.ownership import is_own

@@ -17,7 +17,7 @@ from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages, questions
-from fleet.verbs.agents.cost import engine_limits
+from fleet.verbs.agents.cost import record_limits
 from fleet.world.home import allowed
 from fleet.world.home.uncommitted import first_files, uncommitted_work
 
@@ -83,7 +83,7 @@ class Known(Value):
 class HookEvent(Value):
     """One hook event of one agent, with everything that is needed to handle it.
 
-    `fresh` is an id for a question that the event may ask; `over_budget` and `rules` are '' when there are none.
+    `new_question_id` is an unused id, for a question that the event may ask; `over_budget` and `rules` are '' when there are none.
     """
 
     by: Committer
@@ -92,7 +92,7 @@ class HookEvent(Value):
     name: str
     payload: Payload  # the JSON that the engine sent with the event
     at: int
-    fresh: str  # an unused id, for a question
+    new_question_id: str
     over_budget: str = ""  # at the end of a turn: why the agent may not go on, because a budget is spent
     rules: str = ""  # the variable with the rules that the agent was started with
     home: str
@@ -242,7 +242,7 @@ def _on_failed(event: HookEvent, _known: Known) -> Reply:
         """Hold the engine back if the error demands it; return the report of the failure, and no messages."""
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         if remedy is not None and remedy != "again":
-            engine_limits.hold_engine(tx, event.dialect.engine, remedy, reason)
+            record_limits.hold_engine(tx, event.dialect.engine, remedy, reason)
         state = remedy if remedy is not None and remedy in HELD else "failed_turn"
         detail = reason if state == "limit" else f"{error}: {reason}"
         turn: Turn = "failed" if remedy == "again" else "good"
@@ -272,15 +272,15 @@ def _on_compacting(event: HookEvent, known: Known) -> Reply:
 
 def _on_status(event: HookEvent, known: Known) -> Reply:
     """Record what the status line reports: how full the context is, the cost, and the quota windows of the account."""
-    windows = engine_limits.read_windows(event.dialect.field(event.payload, "windows"))
+    windows = record_limits.read_windows(event.dialect.field(event.payload, "windows"))
     engine = event.dialect.engine
-    if not event.by.store.read(lambda rows: engine_limits.changed_windows(rows, engine, windows)):
+    if not event.by.store.read(lambda rows: record_limits.changed_windows(rows, engine, windows)):
         _record_if_news(event, known, HookReport(event.at, facts=_facts(event)))
         return Reply()
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         """Record the quota windows; return a report with the other figures, and no messages."""
-        engine_limits.record_windows(tx, engine, windows)
+        record_limits.record_windows(tx, engine, windows)
         return HookReport(event.at, facts=_facts(event)), []
 
     _record_event(event, decide)
@@ -299,10 +299,10 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         """Record the question; return the report "asks", and no messages."""
-        questions.add(tx, event.fresh, event.dispatch, asked, at=event.at)
+        questions.add(tx, event.new_question_id, event.dispatch, asked, at=event.at)
         return HookReport(event.at, state="asks", detail=asked.text, facts=_facts(event)), []
 
-    outcome = _record_event(event, decide, question=event.fresh)
+    outcome = _record_event(event, decide, question=event.new_question_id)
     return Reply(question=outcome.question if outcome is not None else None)
 
 
@@ -394,7 +394,7 @@ def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
     """Lift the hold of the engine when a good turn proves that the engine works again."""
     if report.turn != "good" or report.state == "failed_turn" or report.state in HELD:
         return
-    if engine_limits.is_hold_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
+    if record_limits.is_hold_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
         q.lift_hold(tx, engine=event.dialect.engine)
         tx.note(lifted=event.dialect.engine)
 
@@ -410,7 +410,7 @@ def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how
 
     `how`, such as "tool result", is recorded with the messages: the way in which the agent gets them.
     """
-    lifts = report.turn == "good" and engine_limits.is_hold_over(known.hold, report.at)
+    lifts = report.turn == "good" and record_limits.is_hold_over(known.hold, report.at)
     if not known.waiting and not lifts and agent_after_report(known.agent, report) is None:
         return Reply()
     return _context_reply(

@@ -158,7 +158,7 @@ def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | N
     may_wake = quiet and known.waiting and not _is_parked(event, known.agent)
     if not may_wake:
         return []
-    taken = event.by.commit(messages.take(event.dispatch, "woken"))
+    taken = event.by.commit(messages.mark_handed_out(event.dispatch, "woken"))
     return list(map(_received, taken))
 
 

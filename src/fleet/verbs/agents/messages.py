@@ -76,7 +76,7 @@ def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Receive
     return handed_out
 
 
-def take(dispatch: str, how: str, *, most: int = 20) -> Change[list[Received]]:
+def mark_handed_out(dispatch: str, how: str, *, most: int = 20) -> Change[list[Received]]:
     """Return the change that marks an agent's waiting messages, at most `most`, as handed out.
 
     Committing it returns these messages. `how`, such as "typed", is recorded: the way in which the agent gets them.

@@ -26,7 +26,7 @@ from fleet.resources.kind import Order
 from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch.acquire import acquire, intent, is_free, release
+from fleet.verbs.dispatch.acquire import create_and_record, intent, is_free, release
 from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.homes.ownership import host_named, is_own, note_home, refuse_foreign, this_home
 from fleet.world.home import paths
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fleet.model.states import DispatchKind, PromptResult
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
-    from fleet.verbs.dispatch.acquire import WhyLeft
+    from fleet.verbs.dispatch.acquire import WhyNotReleased
 
 _PATIENCE = 5.0
 KIND = "coord_prompt_inbox"
@@ -83,7 +83,7 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
         claim = _retake_claim(context, held, claim)  # its maker was killed
     else:
         context.commit(_record_intent(context, kind, order, claim))
-    acquire(context, [claim], order)
+    create_and_record(context, [claim], order)
     return _prompt_outcome("acquired", ident, context, claim)
 
 
@@ -197,9 +197,9 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if class_of(stored) == "exclusive" and row is not None and is_unfinished(row):
         raise errors.NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row.exec_state}")
-    left = [why for why in (release(context, claim) for claim in held) if why]
-    if left:
-        raise _not_released_error(ident, left[0])
+    not_released = [why for why in (release(context, claim) for claim in held) if why]
+    if not_released:
+        raise _not_released_error(ident, not_released[0])
     return _prompt_outcome("released", ident, context, held[-1]).replaced(kind=kind)
 
 
@@ -246,20 +246,20 @@ def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
             assert_never(seat_look)
 
 
-def _not_released_error(ident: str, left: WhyLeft) -> errors.FleetError:
+def _not_released_error(ident: str, why: WhyNotReleased) -> errors.FleetError:
     """Return the error for a claim that was not released; its class depends on the cause alone.
 
     The causes are a failure, a busy owner, or a thing that is not fleet's.
     """
-    match left.cause:
+    match why.cause:
         case "failed":
-            return errors.NotReleased(what=left)
+            return errors.NotReleased(what=why)
         case "busy":
-            return errors.Contested(what=left)
+            return errors.Contested(what=why)
         case "not_ours" | None:
-            return errors.LeftAlone(what=left, dispatch=ident)
+            return errors.LeftAlone(what=why, dispatch=ident)
         case _:
-            return assert_never(left.cause)
+            return assert_never(why.cause)
 
 
 def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:

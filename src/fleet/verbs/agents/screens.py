@@ -16,7 +16,7 @@ from fleet.model.dispatch.steps import is_ending
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.agents.cost import engine_limits
+from fleet.verbs.agents.cost import record_limits
 from fleet.verbs.agents.hook import record_agent
 from fleet.verbs.homes.ownership import is_own
 
@@ -95,7 +95,7 @@ def _record_trouble(row: LivingAgent, state: str, detail: str) -> Change[None]:
         if known is None:
             return
         if state == "limit":
-            engine_limits.hold_engine(tx, row.engine, "limit", detail)
+            record_limits.hold_engine(tx, row.engine, "limit", detail)
         failed = known.failed_turns + 1 if state == "failed_turn" else 0
         record_agent(tx, known.replaced(state=state, detail=detail, state_at=tx.at, failed_turns=failed))
         tx.note(state=state, detail=detail, source="screen")
@@ -115,7 +115,7 @@ def _clear_trouble(row: LivingAgent, *, over: bool) -> Change[None]:
             return
         failed = 0 if over else known.failed_turns
         record_agent(tx, known.replaced(state=None, detail=None, state_at=tx.at, failed_turns=failed))
-        if over and engine_limits.is_hold_over(q.hold_of(tx, engine=row.engine), tx.at):
+        if over and record_limits.is_hold_over(q.hold_of(tx, engine=row.engine), tx.at):
             q.lift_hold(tx, engine=row.engine)
             tx.note(lifted=row.engine)
 

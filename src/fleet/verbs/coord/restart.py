@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 SPAWN_GATE = "coord-spawn"
 
 
-def restart_dead_loops(context: Context, *, besides: str | None = None) -> list[str]:
-    """Start fleet's own coordinator again in each project where it has died, except in the project `besides`.
+def restart_dead_loops(context: Context, *, except_project: str | None = None) -> list[str]:
+    """Start fleet's own coordinator again in each project where it has died, except in `except_project`.
 
     Returns a line for people for each coordinator that is started.
     """
-    others = [seat for seat in context.store.read(q.all_seats) if seat.project != besides]
+    others = [seat for seat in context.store.read(q.all_seats) if seat.project != except_project]
     again = [seat.project for seat in others if _restart(context, seat)]
     return [f"started the coordinator of {project} again: it had died" for project in again]
 

@@ -8,7 +8,7 @@ from fleet import errors
 from fleet.model.tasks import fence
 from fleet.model.tasks.pipeline import KIND_AT, MENDING, MOST_FIXES
 from fleet.store import queries as q
-from fleet.verbs.coord.tend import OVER
+from fleet.verbs.coord.tend import TICK_ENDING_ERRORS
 from fleet.verbs.dispatch import dispatch as dispatching
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge.recorded import describe_missing
@@ -26,7 +26,7 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
     """Start a project's next merge, and every agent that the limits allow now; add the errors to `troubles`.
 
     Returns a line for people for each start. While merged work is missing from the integration branch, start nothing:
-    agents would build without that work. Errors in `OVER`, which end the tick, are raised.
+    agents would build without that work. The errors `TICK_ENDING_ERRORS` are raised.
     """
     missing = describe_missing(context, project)
     if missing:
@@ -44,7 +44,7 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
             started.append(_start_agent(context, project, row))
         except errors.LimitReached:
             break
-        except OVER:
+        except TICK_ENDING_ERRORS:
             raise
         except (errors.EngineHeld, errors.OverBudget) as error:
             troubles += [str(error)] if str(error) not in troubles else []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # Errors that end a tick: the coordinator has lost its seat, or its home has another store.
-OVER = (errors.NotSeated, errors.SpeakerEnded, errors.StoreReplaced)
+TICK_ENDING_ERRORS = (errors.NotSeated, errors.SpeakerEnded, errors.StoreReplaced)
 # Record a child process of an agent when it is this many seconds old; not sooner, because each record causes another tick.
 _RECORD_AFTER = 5.0
 
@@ -30,8 +30,7 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
     """Settle each agent of a project that has ended, and end each that should have exited. Coordinators are left alone.
 
     Returns a line for people for each agent that was settled or asked to exit, or that could not be ended. An error
-    about one agent is added to `troubles`, and the next agent is tended; errors in `OVER`, which end the tick, are
-    raised.
+    about one agent is added to `troubles`, and the next agent is tended; the errors `TICK_ENDING_ERRORS` are raised.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     listing, census = context.world.tmux.listing(), context.world.processes.census() if rows else None
@@ -40,7 +39,7 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
     for row in own:
         try:
             action = _tend_dispatch(context, row, listing, census)
-        except OVER:
+        except TICK_ENDING_ERRORS:
             raise
         except (errors.FleetError, OSError) as error:
             why = error.spoken if isinstance(error, errors.WorktreeBusy) else error

@@ -25,7 +25,7 @@ from fleet.verbs.coord.handoffs.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.coord.restart import restart_dead_loops
 from fleet.verbs.coord.stages import advance_tasks
-from fleet.verbs.coord.tend import OVER, tend_dispatches
+from fleet.verbs.coord.tend import TICK_ENDING_ERRORS, tend_dispatches
 from fleet.verbs.merge import pull_requests
 from fleet.verbs.sweep.derived_files import reconcile_coord_state
 
@@ -49,12 +49,12 @@ class Steps:
     def run(self, name: str, act: Callable[[], list[str]]) -> None:
         """Call one step of the tick and keep the lines that it returns; keep an error as a trouble under the step's name.
 
-        Raises NotSeated when the coordinator has lost its seat. Errors in `OVER`, which end the tick, are raised too.
+        Raises NotSeated when the coordinator has lost its seat. The errors `TICK_ENDING_ERRORS` are raised too.
         """
         _own_seat(self.context, self.project, self.ident)
         try:
             self.done += act()
-        except OVER:
+        except TICK_ENDING_ERRORS:
             raise
         except (errors.FleetError, OSError) as error:
             self.troubles.append(f"{name}: {error}")
@@ -124,7 +124,7 @@ def _own_seat(context: Context, project: str, ident: str) -> Seat:
 
 def _run_steps(context: Context, project: str, steps: Steps) -> Steps:
     """Run the steps of one tick in order. Meanwhile the project's watch (`fleet coord watch`) does nothing."""
-    with wake.no_look(context, project):
+    with wake.watch_suspended(context, project):
         return _run_each(context, project, steps)
 
 
@@ -143,8 +143,8 @@ def _run_each(context: Context, project: str, steps: Steps) -> Steps:
     steps.run("handoffs", lambda: _drain_handoffs(context, project, steps.troubles))
     steps.run("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
     steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
-    steps.run("other coordinators", lambda: restart_dead_loops(context, besides=project))
-    steps.run("other watches", lambda: wake.start_missing_watches(context, besides=project))
+    steps.run("other coordinators", lambda: restart_dead_loops(context, except_project=project))
+    steps.run("other watches", lambda: wake.start_missing_watches(context, except_project=project))
     steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps
 

@@ -52,7 +52,7 @@ def watch_gate(context: Context, project: str) -> Gate:
 
 
 @contextmanager
-def no_look(context: Context, project: str) -> Iterator[None]:
+def watch_suspended(context: Context, project: str) -> Iterator[None]:
     """Keep the project's watch (`fleet coord watch`), and the daemon in its place, from acting while the `with` block runs.
 
     First waits until a round of the watch that has begun is over. Raises TickInProgress when that takes longer than a
@@ -82,12 +82,12 @@ def start_watch(context: Context, project: str) -> bool:
     return True
 
 
-def start_missing_watches(context: Context, *, besides: str) -> list[str]:
-    """Start `fleet coord watch` for each project, except `besides`, where an agent coordinates and no watch runs.
+def start_missing_watches(context: Context, *, except_project: str) -> list[str]:
+    """Start `fleet coord watch` for each project, except `except_project`, where an agent coordinates and no watch runs.
 
     Returns a sentence for each watch that was started.
     """
-    others = [seat.project for seat in context.store.read(q.all_seats) if seat.project != besides]
+    others = [seat.project for seat in context.store.read(q.all_seats) if seat.project != except_project]
     return [
         f"started the process that wakes the coordinator of {each}" for each in others if start_watch(context, each)
     ]

@@ -43,7 +43,7 @@ _LOOK_AGAIN = 0.02
 KeptCause = Literal["busy", "not_ours", "failed"]
 
 
-class WhyLeft(str):
+class WhyNotReleased(str):
     """The text that says why a resource is not released; '' when it is released.
 
     `cause` says which kind of reason it is, for callers that treat the kinds differently; None when it is released.
@@ -59,7 +59,7 @@ class WhyLeft(str):
         return made
 
 
-RELEASED = WhyLeft()
+RELEASED = WhyNotReleased()
 
 
 def intent(context: Context, kind: Kind, order: Order) -> Claim:
@@ -84,7 +84,7 @@ def intent(context: Context, kind: Kind, order: Order) -> Claim:
     )
 
 
-def acquire(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
+def create_and_record(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
     """Create the resources of claims that are recorded already, then record in one transaction that they exist.
 
     `made_before` are claims whose resources exist already; the same transaction records them. Raises the error of a
@@ -150,7 +150,7 @@ def is_free(context: Context, claim: Claim) -> bool:
     return (mine or dead) and context.world.effect_lock(claim.id).is_free()
 
 
-def release(context: Context, claim: Claim) -> WhyLeft:
+def release(context: Context, claim: Claim) -> WhyNotReleased:
     """Release the resource of a claim, whatever state the claim is in. While another process releases it, wait a few seconds.
 
     Returns an empty text when the resource is released, or when the claim has been handed over to another dispatch
@@ -158,11 +158,11 @@ def release(context: Context, claim: Claim) -> WhyLeft:
     """
     until = context.world.clock.ticks() + _PATIENCE
     while True:
-        left = _try_release(context, claim)
-        if left is not None:
-            return left
+        why = _try_release(context, claim)
+        if why is not None:
+            return why
         if context.world.clock.ticks() >= until:
-            return WhyLeft(f"{claim}: another process is releasing it", "busy")
+            return WhyNotReleased(f"{claim}: another process is releasing it", "busy")
         context.world.clock.wait(_LOOK_AGAIN)
         row = context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))  # noqa: B023 - read at once
         if row is None or row.dispatch != claim.dispatch:
@@ -170,7 +170,7 @@ def release(context: Context, claim: Claim) -> WhyLeft:
         claim = replace(Claim.of(row), data=claim.data | json.loads(row.data))
 
 
-def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
+def _try_release(context: Context, claim: Claim) -> WhyNotReleased | None:
     """Try once to release a claim. Returns RELEASED, or why it is not released; None when the caller has to try again.
 
     None: another process works on the resource at this moment, or has just changed the claim.
@@ -179,39 +179,41 @@ def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
     if claim.is_released:
         return RELEASED
     if claim.kind not in KINDS:
-        return WhyLeft(f"{claim}: unknown kind, left alone", "not_ours")
+        return WhyNotReleased(f"{claim}: unknown kind, left alone", "not_ours")
     if not claim.is_live and not is_free(context, claim):
         now = context.world.processes.life(claim.who)
         who = f"what {claim.actor_text} started" if now == "dead" else claim.actor_text
         works = "may still work on it" if now == "unknown" else "still works on it"
-        return None if claim.state == "releasing" and now == "alive" else WhyLeft(f"{claim}: {who} {works}", "busy")
+        return (
+            None if claim.state == "releasing" and now == "alive" else WhyNotReleased(f"{claim}: {who} {works}", "busy")
+        )
     return _release_by_look(context, claim, KINDS[claim.kind].look(claim, context.world))
 
 
-def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | None:
+def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyNotReleased | None:
     """Release a claim according to the look of its resource (ours, absent, foreign or unknown).
 
     Returns RELEASED, or why it is not released; None when the caller has to try again, because another process works on
     the resource or has just changed the claim.
     """
     if look in {"unknown", "foreign"}:
-        return WhyLeft(f"{claim}: {look}, left alone", "not_ours")
+        return WhyNotReleased(f"{claim}: {look}, left alone", "not_ours")
     if claim.is_unmade:
         return _release_unmade(context, claim)
     return _record_gone(context, claim) if look == "absent" else _remove(context, claim)
 
 
-def _release_unmade(context: Context, claim: Claim) -> WhyLeft | None:
+def _release_unmade(context: Context, claim: Claim) -> WhyNotReleased | None:
     """Remove a resource whose creation was not completed. Returns RELEASED, or why it is not released.
 
     Returns None when another process has completed the creation meanwhile, or holds the effect lock.
     """
-    if claim.state == "allocating" and not context.commit(step(claim, "not_made")):
+    if claim.state == "allocating" and not context.commit(step_claim(claim, "not_made")):
         return None
     return _undo_half_made(context, replace(claim, state="failed_alloc"))
 
 
-def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
+def _undo_half_made(context: Context, claim: Claim) -> WhyNotReleased | None:
     """Remove the remains of a failed creation. Returns RELEASED, or why it is not released.
 
     Returns None when another process holds the effect lock.
@@ -227,22 +229,22 @@ def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
             return RELEASED  # another process was faster; the resource may already belong to a new claim
         KINDS[claim.kind].release(claim, context.world, handle)
         context.world.forget_effect_lock(claim.id)
-        context.commit(step(claim, "found_absent"))
+        context.commit(step_claim(claim, "found_absent"))
     except (errors.FleetError, OSError) as error:
-        return WhyLeft(f"{claim}: {error}", "failed")
+        return WhyNotReleased(f"{claim}: {error}", "failed")
     finally:
         lock.give()
     return RELEASED
 
 
-def _record_gone(context: Context, claim: Claim) -> WhyLeft:
+def _record_gone(context: Context, claim: Claim) -> WhyNotReleased:
     """Record that the resource of a claim no longer exists; return RELEASED."""
     context.world.forget_effect_lock(claim.id)
-    context.commit(step(claim, "found_gone" if claim.is_live else "gone"))
+    context.commit(step_claim(claim, "found_gone" if claim.is_live else "gone"))
     return RELEASED
 
 
-def _remove(context: Context, claim: Claim) -> WhyLeft | None:
+def _remove(context: Context, claim: Claim) -> WhyNotReleased | None:
     """Record the intent to release a claim, remove its resource, record the result.
 
     Returns RELEASED, or why the resource is not released; None when another process is removing it or has just changed
@@ -262,14 +264,14 @@ def _remove(context: Context, claim: Claim) -> WhyLeft | None:
     except (errors.FleetError, OSError) as error:
         lock.give()
         context.commit(_record_failed_release(replace(claim, state="releasing")))
-        return WhyLeft(f"{claim}: {error}", "failed")
+        return WhyNotReleased(f"{claim}: {error}", "failed")
     lock.give()
     context.world.forget_effect_lock(claim.id)
-    context.commit(step(replace(claim, state="releasing"), "gone"))
+    context.commit(step_claim(replace(claim, state="releasing"), "gone"))
     return RELEASED
 
 
-def step(claim: Claim, event: str) -> Change[int]:
+def step_claim(claim: Claim, event: str) -> Change[int]:
     """Return the change that moves a claim to its next state, by an event of the table `claim_steps.STEPS`.
 
     Committing it returns 1, or 0 if another process moved the claim first.

@@ -32,9 +32,9 @@ from fleet.store import queries as q
 from fleet.store.bundles import SeenResource
 from fleet.store.transaction import Change
 from fleet.verbs.agents import prompts
+from fleet.verbs.agents.cost.apply_holds import refuse_held
 from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
-from fleet.verbs.agents.cost.engine_holds import refuse_held
-from fleet.verbs.dispatch.acquire import acquire, create_resources, intent, is_free, step_claims
+from fleet.verbs.dispatch.acquire import create_and_record, create_resources, intent, is_free, step_claims
 from fleet.verbs.dispatch.plan import plan_dispatch
 from fleet.verbs.dispatch.reclaim import undo_unmade
 from fleet.verbs.dispatch.settle import settle
@@ -156,7 +156,7 @@ def _create_agent_resources(context: Context, claims: list[Claim], order: Order)
     except (errors.FleetError, OSError):
         context.commit(step_claims([*((claim, "made") for claim in made), (session, "not_made")]))
         raise
-    acquire(context, [session], order, made)
+    create_and_record(context, [session], order, made)
     if session.data["server"] != order.server:
         _record_tmux_server(context, session)
 

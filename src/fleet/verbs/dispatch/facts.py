@@ -18,7 +18,7 @@ from fleet.verbs.dispatch import leftover_processes
 from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, why_foreign
 
 if TYPE_CHECKING:
-    from fleet.model.dispatch.remedies import AgentKind, Asker, Condition, Place, ReportAge
+    from fleet.model.dispatch.remedies import AgentKind, Asker, Condition, ReportAge, SeatPlace
     from fleet.store.queries import Dispatch, Seat, TaskState
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
@@ -43,7 +43,11 @@ def gather_facts(
     seen = facts_about_end(context, row, listing, census)
     if seen.kind == "coord":
         seen = replace(seen, place=context.store.read(lambda rows: _place_in_seat(context, rows, row)))
-    if seen.condition not in {"alive", "starting"} or not seen.own or not MAY_APPLY[asker] - {"settle", "kill_rest"}:
+    if (
+        seen.condition not in {"alive", "starting"}
+        or not seen.is_of_this_home
+        or not MAY_APPLY[asker] - {"settle", "kill_rest"}
+    ):
         return seen
     return context.store.read(lambda rows: _with_pressing_facts(context, rows, row, seen))
 
@@ -112,10 +116,10 @@ def facts_about_end(
     kind: AgentKind = row.kind if row.kind in {"coord", "finisher"} else "worker"
     if not is_unfinished(row):
         why = f"it has ended{': ' + row.blocked_reason if row.blocked_reason else ''}"
-        return Seen(condition="ended", kind=kind, own=is_own(context, row), why=why)
+        return Seen(condition="ended", kind=kind, is_of_this_home=is_own(context, row), why=why)
     foreign = why_foreign(context, row)
     if foreign:
-        return Seen(condition="unknown", kind=kind, own=False, why=f"{foreign}; {disown_hint(row.id)}")
+        return Seen(condition="unknown", kind=kind, is_of_this_home=False, why=f"{foreign}; {disown_hint(row.id)}")
     if is_pending(row):
         why = _why_starting(context, row, listing or context.world.tmux.listing()) or _why_carried(context, row, census)
         return Seen(condition="starting" if why else "unstarted", kind=kind, why=why)
@@ -123,7 +127,7 @@ def facts_about_end(
     life: Condition = context.world.processes.life(process)
     if life != "dead":
         why = f"its process is {life}{_why_unknown(context, row, process)}"
-        return Seen(condition=life, kind=kind, held=is_held_by_daemon(row), why=why)
+        return Seen(condition=life, kind=kind, is_daemon_duty=is_held_by_daemon(row), why=why)
     return _look_at_dead(context, row, kind, listing, census)
 
 
@@ -154,7 +158,7 @@ def _look_at_dead(
 
 
 # facts about the seat, the task and the requested exit ---------------------------------------------------------------
-def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
+def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> SeatPlace:
     """Return a coordinator's place in its project's seat: "holder", "candidate", or one of the following.
 
     "late": a candidate whose time to prove itself is over. "withdrawn": was a candidate, and never proved itself. "out":

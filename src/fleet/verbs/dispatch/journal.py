@@ -16,7 +16,7 @@ from fleet.model.text.times import iso, iso_or_none, since_epoch_or_none
 from fleet.resources import class_of
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.agents.cost.count_tokens import look_for
+from fleet.verbs.agents.cost.count_tokens import search_key
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _delete_rows(ident: str) -> Change[bool]:
             tx.about(row.project, row.slug)
         q.forget_claims(tx, id=ident)
         q.forget_agent(tx, id=ident)
-        q.forget_usage_file(tx, path=look_for(ident))
+        q.forget_usage_file(tx, path=search_key(ident))
         gone = q.forget_dispatch(tx, id=ident)
         tx.note(archived=gone == 1)
         if agent is not None and gone:

@@ -29,7 +29,7 @@ from fleet.resources.kind import Order
 from fleet.resources.worktree.branch_ownership import foreign_branch, is_branch_of_project
 from fleet.store import bundles
 from fleet.store import queries as q
-from fleet.verbs.agents.cost import engine_holds
+from fleet.verbs.agents.cost import apply_holds
 from fleet.verbs.homes import environment, sandbox
 from fleet.verbs.merge import branches
 from fleet.world.home import paths
@@ -176,7 +176,7 @@ class EngineChoice(NamedTuple):
 
     engine: Engine
     model: str | None
-    held: engine_holds.EngineOnHold | None
+    held: apply_holds.EngineOnHold | None
     sandbox: str | None = None
 
 
@@ -188,7 +188,7 @@ def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> 
     """
     choices = _engine_choices(context, wanted, task)
     quota, now = context.settings().limits_quota_percent, context.world.clock.now()
-    name, held = context.store.read(lambda rows: engine_holds.choose_engine(rows, choices, at=now, quota_percent=quota))
+    name, held = context.store.read(lambda rows: apply_holds.choose_engine(rows, choices, at=now, quota_percent=quota))
     first, *_others = choices
     own = task.model if task and _usual_engine(context, wanted.project, task) in {None, first} else None
     model = model_for(name, first, wanted.model or own)

@@ -15,7 +15,7 @@ from fleet.model.tables import change
 from fleet.model.text.sizes import shown_size, size
 from fleet.records import replace
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
-from fleet.resources.worktree.verdict import may_go
+from fleet.resources.worktree.verdict import removal_verdict
 from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -190,7 +190,7 @@ def verdict(context: Context, claim: Claim) -> Verdict:
     """
     if claim.kind != "worktree":
         return Go()
-    answer = may_go(claim, context.world, disposable=_disposable_patterns(context, claim))
+    answer = removal_verdict(claim, context.world, disposable=_disposable_patterns(context, claim))
     limit = context.settings().trash_limit
     if isinstance(answer, Aside) and not trash.has_room(context, answer.size, size(limit) or 0):
         what = f"{claim.name} has {answer.files} ignored files ({shown_size(answer.size)}) that may not be reproducible"

@@ -98,7 +98,7 @@ def _may_end(seen: Seen, *, dismiss: bool) -> bool:
     True when it has ended before, when its death is proven, and, with `dismiss`, when it is a coordinator that the
     living daemon plays.
     """
-    is_dismissed = dismiss and seen.held and seen.condition == "alive"
+    is_dismissed = dismiss and seen.is_daemon_duty and seen.condition == "alive"
     return seen.condition == "ended" or is_dismissed or isinstance(remedy_for("settle", seen), Settle)
 
 

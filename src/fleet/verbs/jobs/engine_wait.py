@@ -9,7 +9,7 @@ from fleet import errors
 from fleet.model.jobs.workflow import read
 from fleet.model.text.times import clock
 from fleet.store import queries as q
-from fleet.verbs.agents.cost import engine_holds
+from fleet.verbs.agents.cost import apply_holds
 from fleet.verbs.agents.cost.budgets import limits_in, spent_budget
 from fleet.verbs.jobs.items import run_step
 
@@ -100,7 +100,7 @@ class EngineWait:
         now = self._context.world.clock.now()
         for row in self._holds():
             if row.until is not None and row.until <= now and row.since < since:
-                self._context.commit(engine_holds.lift_hold(row.engine))
+                self._context.commit(apply_holds.lift_hold(row.engine))
 
     def _holds(self) -> list[EngineHold]:
         """Return the holds on the engines of this job's agent steps."""

@@ -102,7 +102,7 @@ def _supersede_assignee(tx: Tx, project: str, slug: str, was: TaskState, *, over
     if fence.holder(was) is None:
         return
     fence.check_person(project, slug, was, tx.caller, override=override)
-    if was.assignee != tx.caller.actor and not fence.is_waiting(was):
+    if was.assignee != tx.caller.actor and not fence.waits_for_review_or_merge(was):
         tasks.reopen(tx, project, slug, was)
         tx.note(superseded=was.assignee)
 

@@ -80,7 +80,7 @@ def _finished_work_clause(rows: Rows, project: str, row: WholeTask | Need) -> st
     """Return the clause for a task whose finished work waits for a review or a merge; "" for any other task."""
     slug = row.slug
     state = tasks.state(rows, project, slug)
-    if row.status != "in_progress" or not fence.is_waiting(state):
+    if row.status != "in_progress" or not fence.waits_for_review_or_merge(state):
         return ""
     if state.stage == "review":
         return f"waits for a review: `fleet review {slug} -p {project}`"

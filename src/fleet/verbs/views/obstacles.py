@@ -138,7 +138,7 @@ def _refusal_of(check: Callable[[], None]) -> errors.FleetError | None:
 
 def _check_engine(context: Context, wanted: Wanted) -> None:
     """Raise the error that keeps the engine from starting here: not installed, not trusted, not ready, or held back."""
-    from fleet.verbs.agents.cost.engine_holds import why_engine_held
+    from fleet.verbs.agents.cost.apply_holds import why_engine_held
     from fleet.verbs.dispatch.plan import check_start
 
     _project, engine, _autonomy = check_start(context, wanted, ticks=True)

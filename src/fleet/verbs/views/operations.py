@@ -21,7 +21,7 @@ PAUSE = 0.2
 FOREVER = 1 << 60
 
 
-class Which:
+class OperationFilter:
     """A filter for operations; None in a field lets every operation pass.
 
     `since` and `before` are times in milliseconds, `until` is the highest sequence number.
@@ -82,12 +82,12 @@ def facts_of(what: str) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def recent(rows: Rows, which: Which, limit: int) -> list[OperationView]:
+def recent(rows: Rows, which: OperationFilter, limit: int) -> list[OperationView]:
     """Return the newest operations that pass the filter, at most `limit`, oldest first."""
     return [operation_view(row) for row in reversed(_newest_first(rows, which, limit)) if which.fits_row(row)]
 
 
-def _newest_first(rows: Rows, which: Which, limit: int) -> list[Operation]:
+def _newest_first(rows: Rows, which: OperationFilter, limit: int) -> list[Operation]:
     """Return the newest operations of the filter's dispatch, newest first, at most `limit`.
 
     If the filter names no dispatch, return those of its task; if it names no task either, those of its project or of
@@ -119,7 +119,9 @@ def newest(rows: Rows) -> int:
     return q.last_operation(rows).seq
 
 
-def follow(store: Store, clock: Clock, which: Which, after: int, wanted: Callable[[], bool]) -> Iterator[OperationView]:
+def follow(
+    store: Store, clock: Clock, which: OperationFilter, after: int, wanted: Callable[[], bool]
+) -> Iterator[OperationView]:
     """Yield each operation after the sequence number `after` as soon as it is committed, until `wanted()` is false."""
     while wanted():
         page = store.read(lambda rows: q.operations_after(rows, after=after, until=FOREVER, most=PAGE))  # noqa: B023

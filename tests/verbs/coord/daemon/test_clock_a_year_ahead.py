@@ -111,10 +111,10 @@ def test_a_message_that_was_handed_out_while_the_clock_was_ahead_is_handed_out_a
     [sent] = scene.fleet.messages.send("hello", agent=ident)
     now = scene.clock.now()
     scene.clock.set(now + YEAR)
-    assert [each.id for each in scene.fleet.commit(messages.take(ident, "hook"))] == [sent.id]
-    assert scene.fleet.commit(messages.take(ident, "hook")) == [], "who has it may still acknowledge"
+    assert [each.id for each in scene.fleet.commit(messages.mark_handed_out(ident, "hook"))] == [sent.id]
+    assert scene.fleet.commit(messages.mark_handed_out(ident, "hook")) == [], "who has it may still acknowledge"
     scene.clock.set(now)
-    assert [each.id for each in scene.fleet.commit(messages.take(ident, "hook"))] == [sent.id]
+    assert [each.id for each in scene.fleet.commit(messages.mark_handed_out(ident, "hook"))] == [sent.id]
 
 
 @pytest.mark.req("REP-10")

@@ -19,7 +19,7 @@ from fleet.verbs.coord.replace import start_candidate
 from fleet.verbs.coord.tick import tick
 from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 from .conftest import OWN_LOOP, start_daemon
 
@@ -67,7 +67,9 @@ def test_the_daemon_holds_a_seat_without_a_session_and_ticks_in_the_name_of_its_
     ticked = daemon.coord.tick_held(PROJECT, seated.id)
     assert ([each.task for each in ticked.next.working], ticked.troubles) == ([ready], [])
     (started,) = [each for each in scene.fleet.agents.list() if each.task == ready]
-    assert {each.actor for each in scene.fleet.operations.list(Which(dispatch=started.id), limit=9)} == {seated.id}
+    assert {each.actor for each in scene.fleet.operations.list(OperationFilter(dispatch=started.id), limit=9)} == {
+        seated.id
+    }
     with pytest.raises(CoordinatorLives) as caught:
         scene.fleet.coord.start(AGENT)
     for word in (seated.id, scene.fleet.world.host.id, f"fleet logs {seated.id}"):
@@ -260,7 +262,7 @@ def test_a_duty_is_never_pressed_whatever_it_was_asked_for():
     for place, wanted in (("out", "replaced"), ("withdrawn", "kill")):
         for asked_for in (None, "kill", "replaced"):
             seen = Seen(condition="alive", kind="coord", place=place, asked_for=asked_for, exit_grace_over=True)
-            pressed, dismissed = decide(seen), decide(Seen(**{**fields(seen), "held": True}))
+            pressed, dismissed = decide(seen), decide(Seen(**{**fields(seen), "is_daemon_duty": True}))
             assert isinstance(pressed, Press)
             assert dismissed == Dismiss(asked_for=pressed.asked_for, reason=pressed.reason, act=pressed.act)
             assert (pressed.asked_for, pressed.act) == (wanted, "retire")

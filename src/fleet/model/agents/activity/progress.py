@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from fleet.store.queries import Handoff
 
 
-def fruitless_handoffs(mark: str | None, before: Handoff | None, *, has_work: bool) -> int:
+def fruitless_handoffs(fingerprint: str | None, before: Handoff | None, *, has_work: bool) -> int:
     """Return how many handoffs of a task in a row have brought no progress, the newest one included.
 
-    `mark` identifies the work of the task at the newest handoff; `before` is the handoff before that one. Equal marks
-    mean no progress; a mark of None is unknown and does not change the count. The count starts again after a handoff
-    for which the task was parked. Without a mark to compare with, the newest handoff counts as progress if the task has
-    any work (`has_work`).
+    `fingerprint` stands for the work of the task at the newest handoff; `before` is the handoff before that one, with its
+    fingerprint in `mark`. Equal fingerprints mean no progress; None is unknown and does not change the count. The count
+    starts again after a handoff for which the task was parked. Without a fingerprint to compare with, the newest
+    handoff counts as progress if the task has any work (`has_work`).
     """
     if before is None or before.parked_at is not None or before.mark is None:
-        return 0 if has_work or mark is None else 1
+        return 0 if has_work or fingerprint is None else 1
     count = before.fruitless or 0
-    if mark is None:
+    if fingerprint is None:
         return count
-    return count + 1 if mark == before.mark else 0
+    return count + 1 if fingerprint == before.mark else 0
 
 
 def describe_fruitless(count: int, agents: Sequence[str], reason: str, dollars: float) -> str:

@@ -13,7 +13,7 @@ from fleet.model.text import escapes
 from fleet.model.text.sizes import counted
 from fleet.model.text.times import age, since_epoch, time_of_day, utc
 from fleet.surfaces.tui.look import first_key
-from fleet.verbs.views.operations import Which
+from fleet.verbs.views.operations import OperationFilter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -203,7 +203,7 @@ class Tabs:
     # operations -------------------------------------------------------------------------------------------------------
     def _operations(self, fleet: Fleet, row: RowView) -> list[Text]:
         """Return the newest operations of the row's task or project, newest first."""
-        which = Which(project=row.project or None, slug=row.slug)
+        which = OperationFilter(project=row.project or None, slug=row.slug)
         found = list(fleet.operations.list(which, limit=_OPERATIONS))
         lines = []
         for each in reversed(found):

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # How long after a count a tick does not read the same file again.
 _BETWEEN = MINUTE
 _NO_NAME = "unknown"
-# The prefix of the keys that `look_for` makes; no path begins with it.
-_LOOK = "conversation of "
+# The prefix of the keys that `search_key` makes; no path begins with it.
+_SEARCH = "conversation of "
 
 
 class CountingWork(NamedTuple):
@@ -91,24 +91,24 @@ def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, new
     """
     if engine.kept is None or agent.slug is None:
         return None
-    look = look_for(agent.dispatch)
-    if newest is not None and context.store.read(lambda rows: _position_in_file(rows, look))[1] > newest:
+    key = search_key(agent.dispatch)
+    if newest is not None and context.store.read(lambda rows: _position_in_file(rows, key))[1] > newest:
         return None
     tree = f"{context.world.home}/{paths.worktree(agent.project, agent.slug)}"
     name = _kept_conversation(engine, tree, agent.launched_at, context.world.clock.now())
     if name is not None:
         context.commit(_keep_conversation(agent.dispatch, name))
     elif newest is not None:
-        context.commit(_record_search(agent.dispatch, look))
+        context.commit(_record_search(agent.dispatch, key))
     return name
 
 
-def look_for(dispatch: str) -> str:
+def search_key(dispatch: str) -> str:
     """Return the key of the row that stores when the agent's conversation was last searched for.
 
     Archiving the dispatch deletes that row.
     """
-    return f"{_LOOK}{dispatch}"
+    return f"{_SEARCH}{dispatch}"
 
 
 def _keep_conversation(dispatch: str, name: str) -> Change[None]:
@@ -124,10 +124,10 @@ def _keep_conversation(dispatch: str, name: str) -> Change[None]:
     return Change(f"the conversation of {dispatch} was found", act, name)
 
 
-def _record_search(dispatch: str, look: str) -> Change[None]:
+def _record_search(dispatch: str, key: str) -> Change[None]:
     """Return the change that records the time of a search for an agent's conversation; it does nothing when the agent has ended.
 
-    The time is in the table of usage files, in the row whose path is the key `look` (from `look_for`).
+    The time is in the table of usage files, in the row whose path is `key` (from `search_key`).
     """
 
     def act(tx: Tx) -> None:
@@ -136,9 +136,9 @@ def _record_search(dispatch: str, look: str) -> Change[None]:
             q.heard_agent(tx, dispatch=dispatch) is None
         ):  # the agent may be archived: then no process would ever delete the row
             return
-        q.begin_usage_file(tx, path=look, at=tx.at)
+        q.begin_usage_file(tx, path=key, at=tx.at)
         start = Position()
-        q.move_usage_file(tx, path=look, was=0, position=0, model="", record="", **start.counted._asdict(), at=tx.at)
+        q.move_usage_file(tx, path=key, was=0, position=0, model="", record="", **start.counted._asdict(), at=tx.at)
 
     return Change(f"the conversation of {dispatch} was looked for", act)
 

@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-class Weighed(Value):
-    """The progress of a task at a handoff. `mark` is a fingerprint of its work, None when it is unknown.
+class HandoffProgress(Value):
+    """The progress of a task at a handoff. `fingerprint` stands for its work, None when it is unknown.
 
-    `fruitless` is how many handoffs in a row, this one included, made no progress.
+    `fruitless` is how many handoffs in a row, this one included, made no progress. The entry keeps the fingerprint in
+    its column `mark`.
     """
 
-    mark: str | None
+    fingerprint: str | None
     fruitless: int
 
 
@@ -46,28 +47,30 @@ def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
     """
     if row.kind not in WORKING or entry.slug is None:
         return False
-    weighed = _weigh_handoff(context, entry, row, entry.slug)
-    if weighed.fruitless > context.settings().handoff_without_progress:
-        return context.commit(_park_task(entry, row, entry.slug, weighed))
-    if (entry.mark, entry.fruitless) != (weighed.mark, weighed.fruitless):
-        context.commit(_record_progress(entry, weighed))
+    progress = _measure_progress(context, entry, row, entry.slug)
+    if progress.fruitless > context.settings().handoff_without_progress:
+        return context.commit(_park_task(entry, row, entry.slug, progress))
+    if (entry.mark, entry.fruitless) != (progress.fingerprint, progress.fruitless):
+        context.commit(_record_progress(entry, progress))
     return False
 
 
-def _weigh_handoff(context: Context, entry: Handoff, row: Dispatch, slug: str) -> Weighed:
+def _measure_progress(context: Context, entry: Handoff, row: Dispatch, slug: str) -> HandoffProgress:
     """Return the fingerprint of the task's work at a handoff, and how many handoffs in a row made no progress.
 
     `row` is the agent that is handed off.
     """
     head = _branch_commit(context, row, slug)
 
-    def look(rows: Rows) -> Weighed:
+    def look(rows: Rows) -> HandoffProgress:
         """Compare the fingerprint of the task's work with the one at the previous handoff, in one snapshot."""
         artifacts = q.task_artifacts(rows, project=row.project, slug=slug)
         before = q.handoff_before(rows, project=row.project, slug=slug, at=entry.at, id=entry.id)
-        mark = None if head is None else _mark_of_work(rows, row.project, slug, head)
+        fingerprint = None if head is None else _fingerprint_of_work(rows, row.project, slug, head)
         has_work = bool(artifacts) or head != row.base
-        return Weighed(mark=mark, fruitless=fruitless_handoffs(mark, before, has_work=has_work))
+        return HandoffProgress(
+            fingerprint=fingerprint, fruitless=fruitless_handoffs(fingerprint, before, has_work=has_work)
+        )
 
     return context.store.read(look)
 
@@ -81,7 +84,7 @@ def _branch_commit(context: Context, row: Dispatch, slug: str) -> str | None:
         return None
 
 
-def _mark_of_work(rows: Rows, project: str, slug: str, head: str) -> str:
+def _fingerprint_of_work(rows: Rows, project: str, slug: str, head: str) -> str:
     """Return a fingerprint of a task's work, to compare handoffs: commit, artifacts, texts and dependencies of the task."""
     key = {"project": project, "slug": slug}
     task = q.task_whole(rows, **key)
@@ -95,21 +98,21 @@ def _mark_of_work(rows: Rows, project: str, slug: str, head: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _record_progress(entry: Handoff, weighed: Weighed) -> Change[None]:
+def _record_progress(entry: Handoff, progress: HandoffProgress) -> Change[None]:
     """Return the change that stores the fingerprint and the count of handoffs without progress in the entry."""
 
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
         tx.dispatch = entry.dispatch
-        q.weigh_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless)
-        tx.note(handoff=entry.id, fruitless=weighed.fruitless)
+        q.weigh_handoff(tx, id=entry.id, mark=progress.fingerprint, fruitless=progress.fruitless)
+        tx.note(handoff=entry.id, fruitless=progress.fruitless)
 
     return Change(
-        f"the handoff of {entry.dispatch} has brought {'something' if not weighed.fruitless else 'nothing'}", work
+        f"the handoff of {entry.dispatch} has brought {'something' if not progress.fruitless else 'nothing'}", work
     )
 
 
-def _park_task(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Change[bool]:
+def _park_task(entry: Handoff, row: Dispatch, slug: str, progress: HandoffProgress) -> Change[bool]:
     """Return the change that blocks the handed-off agent's task and drops the entry.
 
     Committing it returns False when the task is no longer assigned to that agent.
@@ -119,17 +122,17 @@ def _park_task(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Ch
         tx.about(entry.project, slug)
         tx.dispatch = entry.dispatch
         stepped = change(STEPS, "in_progress", "block")
-        agents = q.handed_off_agents(tx, project=entry.project, slug=slug, most=weighed.fruitless)
+        agents = q.handed_off_agents(tx, project=entry.project, slug=slug, most=progress.fruitless)
         names, cost = [each.dispatch for each in reversed(agents)], cost_before_handoffs(tx, entry.project, slug)
-        reason = describe_fruitless(weighed.fruitless, names, entry.reason, cost.dollars)
+        reason = describe_fruitless(progress.fruitless, names, entry.reason, cost.dollars)
         moved = q.settle_task(tx, project=entry.project, slug=slug, id=row.id, **stepped, stage=None, assignee=row.id,
                               reason=reason, work=None, not_before=None, ended_at=None, at=tx.at)  # fmt: skip
         if not moved:
             return False
         parked = change(HANDOFF_STEPS, "queued", "park")
-        q.park_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless, **parked, at=tx.at)
+        q.park_handoff(tx, id=entry.id, mark=progress.fingerprint, fruitless=progress.fruitless, **parked, at=tx.at)
         tasks.update_dependents(tx, entry.project, slug, **stepped)
-        tx.note(handoff="dropped", fruitless=weighed.fruitless, reason=reason)
+        tx.note(handoff="dropped", fruitless=progress.fruitless, reason=reason)
         return True
 
-    return Change(f"park {entry.project}/{slug}: {weighed.fruitless} handoffs brought nothing", work)
+    return Change(f"park {entry.project}/{slug}: {progress.fruitless} handoffs brought nothing", work)

@@ -24,7 +24,7 @@ from fleet.resources.kind import Order
 from fleet.store import queries as q
 from fleet.store.bundles import add_claim
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch.acquire import acquire, intent, release
+from fleet.verbs.dispatch.acquire import create_and_record, intent, release
 from fleet.verbs.homes.ownership import is_own
 from fleet.world.home import paths
 from fleet.world.process.children import Ended
@@ -72,7 +72,7 @@ class OwnProcesses:
         order = Order(dispatch="", project=self._job.project, slug=None, repository="", job=job)
         claim = intent(self._context, kind, order)
         self._context.commit(_add_intent(claim))
-        acquire(self._context, [claim], order)
+        create_and_record(self._context, [claim], order)
         self._recorded, self._recorded_at = {}, 0.0
         return claim
 

@@ -29,7 +29,7 @@ from fleet.records import record
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
-from fleet.verbs.agents.cost import count_tokens, engine_holds, engine_limits
+from fleet.verbs.agents.cost import apply_holds, count_tokens, record_limits
 from fleet.verbs.homes import sandbox
 from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
@@ -322,7 +322,7 @@ def _hold_back(engine: str, words: str) -> Change[int | None]:
 
     Committing it returns when the hold ends.
     """
-    return Change(f"hold {engine} back: {words}", lambda tx: engine_limits.hold_engine(tx, engine, "limit", words))
+    return Change(f"hold {engine} back: {words}", lambda tx: record_limits.hold_engine(tx, engine, "limit", words))
 
 
 class Chosen(NamedTuple):
@@ -342,7 +342,7 @@ def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
     if not choices:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
     now = context.world.clock.now()
-    engine, _held = context.store.read(lambda rows: engine_holds.choose_engine(rows, choices, at=now))
+    engine, _held = context.store.read(lambda rows: apply_holds.choose_engine(rows, choices, at=now))
     return Chosen(engine, next(iter(choices)))
 
 

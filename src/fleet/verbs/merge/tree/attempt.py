@@ -14,7 +14,7 @@ from fleet.resources import KINDS
 from fleet.resources.warm_tree import reset
 from fleet.store import bundles
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch.acquire import acquire, intent, release
+from fleet.verbs.dispatch.acquire import create_and_record, intent, release
 from fleet.verbs.merge.tree.merging import merge_in_turn
 from fleet.verbs.merge.tree.prepare import prepare_bare, prepare_warm, wanted_preparation
 from fleet.verbs.merge.tree.verify import check_out_submodules, verify_command, verify_merge
@@ -112,7 +112,7 @@ def _merge_in_scratch(context: Context, attempt: _MergeAttempt) -> list[Made]:
     first = attempt.first
     claim = intent(context, KINDS["merge_tree"], first)
     context.commit(_record_intent(first, claim))
-    acquire(context, [claim], first)
+    create_and_record(context, [claim], first)
     try:
         made = _merge_orders(context, attempt, claim)
         if attempt.command:

@@ -16,7 +16,7 @@ from fleet.resources import KINDS
 from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch.acquire import acquire, release
+from fleet.verbs.dispatch.acquire import create_and_record, release
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _make_warm_tree(context: Context, order: Order) -> Warm:
         tx.note(claim=str(claim))
 
     context.commit(Change(f"make the warm tree of {order.project}", work))
-    acquire(context, [claim], order)
+    create_and_record(context, [claim], order)
     return Warm(claim=replace(claim, state="live"), used=False)
 
 

@@ -46,7 +46,7 @@ def restore(git: Git, tree: str) -> None:
     for name in _submodules_of(tree):
         path = f"{tree}/{name}"
         if has_filters(git, path):
-            continue  # `may_go` in resources/worktree keeps such a worktree
+            continue  # `removal_verdict` in resources/worktree keeps such a worktree
         done = git.ask_foreign("ls-files", path, "--deleted", "-z")
         if done.ok and done.out:
             done = git.ask_foreign("checkout-index", path, "-z", "--stdin", given=done.out)

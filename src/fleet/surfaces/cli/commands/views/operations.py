@@ -14,7 +14,7 @@ from fleet.model.text import jsontext
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, read_time, reading
 from fleet.surfaces.cli.ui import terminal
-from fleet.verbs.views.operations import FOREVER, Which
+from fleet.verbs.views.operations import FOREVER, OperationFilter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,10 +53,10 @@ def ops(**given: Any) -> None:
             _print_operations(more, as_json=given["json"])
 
 
-def _operation_filter(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> Which:
+def _operation_filter(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> OperationFilter:
     """Return the filter for operations that the options of `fleet ops` describe."""
     named = given["project"] is not None or given["task"] is not None
-    return Which(
+    return OperationFilter(
         project=fleet.project_here(given["project"]) if named else None,
         slug=None if given["task"] is None else slug(given["task"]),
         dispatch=None if given["dispatch"] is None else DispatchId(given["dispatch"]),
@@ -92,7 +92,9 @@ def watch(task: str | None, **given: Any) -> None:
         if task is not None:
             fleet.tasks.show(project=project, slug=task)
         start = fleet.operations.newest() if given["after"] is None else given["after"]
-        changes = fleet.operations.follow(Which(project=project, slug=task), after=start, wanted=terminal.has_reader)
+        changes = fleet.operations.follow(
+            OperationFilter(project=project, slug=task), after=start, wanted=terminal.has_reader
+        )
         _print_operations(islice(changes, given["limit"]), as_json=given["json"])
 
 

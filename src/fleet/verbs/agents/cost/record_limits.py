@@ -1,6 +1,6 @@
 """Record the limits of engines: hold an engine back for the whole fleet, and keep its quota windows.
 
-A usage limit holds an engine back until its reset, a failed login until a person logs in. `engine_holds.py` reads the holds.
+A usage limit holds an engine back until its reset, a failed login until a person logs in. `apply_holds.py` says what a hold keeps from starting.
 """
 
 from __future__ import annotations
