@@ -71,7 +71,7 @@ def sweep(context: Context, *, acts: bool, phases: frozenset[str]) -> list[Swept
     """
     doubt = why_clock_doubted(context) if acts else ""
     findings: list[Swept] = [_finding_of_clock(doubt)] if doubt else []
-    is_due = acts and not doubt
+    may_delete_by_age = acts and not doubt
     if "orphans" in phases:
         findings += coordinators.sweep_candidates(context, acts=acts)
         listing = context.world.tmux.listing()
@@ -82,15 +82,15 @@ def sweep(context: Context, *, acts: bool, phases: frozenset[str]) -> list[Swept
         findings += strays.sweep_cgroups(context, acts=acts)
         findings += strays.sweep_files(context, acts=acts)
         findings += strays.sweep_rewrites(context, acts=acts)
-        findings += strays.sweep_late_inboxes(context, acts=is_due)
-        findings += coordinators.sweep_proofs_and_messages(context, acts=is_due)
+        findings += strays.sweep_late_inboxes(context, acts=may_delete_by_age)
+        findings += coordinators.sweep_proofs_and_messages(context, acts=may_delete_by_age)
     if "retry-releases" in phases:
-        findings += _sweep_long_ended_tasks(context, acts=is_due)
+        findings += _sweep_long_ended_tasks(context, acts=may_delete_by_age)
         findings += sweep_ended_items(context, acts=acts)
         findings += _sweep_bundles(context, acts=acts)
         findings += _sweep_gone_bundles(context, acts=acts)
         findings += sweep_warm_trees(context, every="warm-trees" in phases, acts=acts)
-        findings += trash.sweep_trash(context, acts=acts, is_due=is_due)
+        findings += trash.sweep_trash(context, acts=acts, may_delete_by_age=may_delete_by_age)
         findings += _sweep_ended(context, acts=acts)
     if "reconcile-derived" in phases:
         findings += _sweep_coord_states(context, acts=acts)
