@@ -11,7 +11,7 @@ from fleet.testing.crash.scenarios import until
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.jobs.items.run_step import StepRun, Where
 from fleet.world.home import paths
-from fleet.world.process.children import Ended
+from fleet.world.process.job_commands import Ended
 
 REFUSED = "\x1b[93m\x1b[1m! \x1b[0mpermission requested: bash (git push *); auto-rejecting\n"
 ENGINE = "summary = 'x'\nprogram = 'true'\nstart = ['{{program}}']\nrefused = '''{pattern}'''\n"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fleet.world.home.home_record import HomeRecord
     from fleet.world.machine import Machine
     from fleet.world.process.cgroups import Cgroups
-    from fleet.world.process.children import Children
+    from fleet.world.process.job_commands import JobCommands
     from fleet.world.process.processes import Processes
     from fleet.world.process.programs import Programs
     from fleet.world.tmux import Tmux
@@ -107,11 +107,11 @@ class World:
         return Programs(self.funnel, lambda: self.namespaces.lease)
 
     @made_once
-    def children(self) -> Children:
+    def job_commands(self) -> JobCommands:
         """Return the object that starts the commands of jobs."""
-        from fleet.world.process.children import Children
+        from fleet.world.process.job_commands import JobCommands
 
-        return Children(self.funnel, self.home)
+        return JobCommands(self.funnel, self.home)
 
     @made_once
     def processes(self) -> Processes:

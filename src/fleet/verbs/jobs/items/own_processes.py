@@ -27,7 +27,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import acquire, intent, release
 from fleet.verbs.homes.ownership import is_own
 from fleet.world.home import paths
-from fleet.world.process.children import Ended
+from fleet.world.process.job_commands import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -85,7 +85,7 @@ class OwnProcesses:
         """
         output, errors = files
         lock, world = self.take(), self._context.world
-        child = world.children.start(
+        child = world.job_commands.start(
             effect, words, env=env, cwd=cwd, output=output, errors=errors, limit=limit, inherited=(lock,)
         )
         if isinstance(child, Ended):

@@ -34,7 +34,7 @@ from fleet.verbs.homes import sandbox
 from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.home import paths
-from fleet.world.process.children import Child, Ended
+from fleet.world.process.job_commands import Ended, JobCommand
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -133,24 +133,24 @@ class StepRun:
         """
         return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in _OUTPUTS]
 
-    def start(self, lock: int | None = None) -> Child | Ended:
+    def start(self, lock: int | None = None) -> JobCommand | Ended:
         """Start the step and return its process, which inherits the file descriptor `lock`.
 
         Returns Ended, with the reason, when the step cannot start.
         """
         self._began, self._before = self._context.world.clock.now(), self._head()
         try:
-            return self._start_child(lock)
+            return self._start_command(lock)
         except (errors.FleetError, OSError, placeholders.Missing) as error:
             return Ended(status=None, why=str(error))
 
-    def _start_child(self, lock: int | None) -> Child | Ended:
+    def _start_command(self, lock: int | None) -> JobCommand | Ended:
         """Start the step's process, with its output going to the step's files."""
         command = self._shell_command() if self._step.kind == "shell" else self._agent_command()
         out, log = self.files
         apart = self._where.item == "setup"
         try:
-            return self._context.world.children.start(
+            return self._context.world.job_commands.start(
                 f"job step {self._step.kind}",
                 command.words,
                 env=command.env,

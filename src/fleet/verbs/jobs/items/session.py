@@ -14,7 +14,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.items import run_step
 from fleet.world.git.nested.keep_uncommitted import keep_dirty
-from fleet.world.process.children import Ended
+from fleet.world.process.job_commands import Ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.run_step import StepResult, Where
-    from fleet.world.process.children import Child
+    from fleet.world.process.job_commands import JobCommand
 
     Show = Callable[[str], None]
 
@@ -107,7 +107,7 @@ def _run_one_step(context: Context, job: Job, run: run_step.StepRun, show: Show)
     return result
 
 
-def _watch(child: Child, files: list[str], show: Show) -> Ended:
+def _watch(child: JobCommand, files: list[str], show: Show) -> Ended:
     """Show a step's output until the step ends; return how it ended."""
     shown = dict.fromkeys(files, 0)
     while True:

@@ -1,4 +1,4 @@
-"""Start programs that run beside this process and write their output to files; used for the commands of jobs."""
+"""Start the commands of jobs: programs that run beside this process and write their output to files."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Ended:
         return self.status == 0
 
 
-class Child:
-    """A running child process with a time limit."""
+class JobCommand:
+    """A running command of a job, with a time limit. It is a child of this process."""
 
     def __init__(self, process: subprocess.Popen[bytes], limit: float, funnel: Funnel) -> None:
         self._funnel = funnel
@@ -108,8 +108,8 @@ class Child:
         return Ended(status=status if status >= 0 else 128 - status)
 
 
-class Children:
-    """Start child processes."""
+class JobCommands:
+    """Start the commands of jobs."""
 
     def __init__(self, funnel: Funnel, home: str) -> None:
         self._funnel = funnel
@@ -126,14 +126,14 @@ class Children:
         errors: str | None = None,
         limit: float,
         inherited: Sequence[int] = (),
-    ) -> Child | Ended:
+    ) -> JobCommand | Ended:
         """Start a child whose output is appended to files; return Ended when it could not be started.
 
         `errors` is the file for standard error, by default the same as `output`. The child inherits the descriptors in
-        `inherited`, such as a lock. After `limit` seconds it is ended (see `Child.look`).
+        `inherited`, such as a lock. After `limit` seconds it is ended (see `JobCommand.look`).
         """
 
-        def act() -> Child | Ended:
+        def act() -> JobCommand | Ended:
             with contextlib.ExitStack() as files:
                 out = files.enter_context(_open_to_append(output, self._home))
                 err = files.enter_context(_open_to_append(errors, self._home)) if errors else subprocess.STDOUT
@@ -143,7 +143,7 @@ class Children:
                 except OSError as error:
                     return Ended(status=None, why=f"{error.filename or words[0]}: {str(error.strerror).lower()}")
             self._funnel.during(effect, process.pid)
-            return Child(process, limit, self._funnel)
+            return JobCommand(process, limit, self._funnel)
 
         return self._funnel.through(effect, act)
 
