@@ -11,7 +11,7 @@ import pytest
 from fleet.world import host
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
-from fleet.world.process.job_commands import Ended, JobCommand, JobCommands
+from fleet.world.process.job_commands import CommandEnd, JobCommand, JobCommands
 from fleet.world.process.processes import Processes
 from fleet.world.process.programs import Programs
 
@@ -104,7 +104,7 @@ def test_the_end_of_a_step_is_waited_for(tmp_path):
     child = commands.start("job step", words, env={}, cwd=str(tmp_path), output=str(tmp_path / "out"), limit=60)
     assert isinstance(child, JobCommand)
     child.wait(60)
-    assert child.look() == Ended(status=3)
+    assert child.look() == CommandEnd(status=3)
 
 
 @pytest.mark.req("JOB-1")

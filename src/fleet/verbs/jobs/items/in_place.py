@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fleet.model.jobs import items
 from fleet.verbs.jobs.items import run_step
 from fleet.verbs.jobs.items.item_outcome import ItemAttempt, ItemOutcome
-from fleet.world.process.job_commands import Ended, JobCommand
+from fleet.world.process.job_commands import CommandEnd, JobCommand
 
 if TYPE_CHECKING:
     from fleet.model.jobs.placeholders import PlaceholderValues
@@ -35,7 +35,7 @@ class _RunningItem:
     item: Item
     where: run_step.Where
     values: PlaceholderValues
-    child: JobCommand | Ended
+    child: JobCommand | CommandEnd
     run: run_step.StepRun | None = None
     number: int = 1
     since: float = 0.0
@@ -69,7 +69,7 @@ class InPlace:
             own=True,
         )
         work = _RunningItem(
-            item=item, where=where, values=self._setup | {"item": json.loads(item.data)}, child=Ended(status=None)
+            item=item, where=where, values=self._setup | {"item": json.loads(item.data)}, child=CommandEnd(status=None)
         )
         self._work[item.id] = work
         self._begin_step(work)
@@ -101,7 +101,7 @@ class InPlace:
                 ended_attempts.append(ItemAttempt(work.item, outcome, work.steps))
         return ended_attempts
 
-    def _end_step(self, work: _RunningItem, ended: Ended) -> ItemOutcome | None:
+    def _end_step(self, work: _RunningItem, ended: CommandEnd) -> ItemOutcome | None:
         """Record an ended step. Returns the item's outcome, or starts the item's next step and returns None."""
         assert work.run is not None  # noqa: S101 - it was started
         result, row = work.run.conclude(ended)

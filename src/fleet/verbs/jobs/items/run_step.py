@@ -34,7 +34,7 @@ from fleet.verbs.homes import sandbox
 from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.home import paths
-from fleet.world.process.job_commands import Ended, JobCommand
+from fleet.world.process.job_commands import CommandEnd, JobCommand
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -133,18 +133,18 @@ class StepRun:
         """
         return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in _OUTPUTS]
 
-    def start(self, lock: int | None = None) -> JobCommand | Ended:
+    def start(self, lock: int | None = None) -> JobCommand | CommandEnd:
         """Start the step and return its process, which inherits the file descriptor `lock`.
 
-        Returns Ended, with the reason, when the step cannot start.
+        Returns CommandEnd, with the reason, when the step cannot start.
         """
         self._began, self._before = self._context.world.clock.now(), self._head()
         try:
             return self._start_command(lock)
         except (errors.FleetError, OSError, placeholders.Missing) as error:
-            return Ended(status=None, why=str(error))
+            return CommandEnd(status=None, why=str(error))
 
-    def _start_command(self, lock: int | None) -> JobCommand | Ended:
+    def _start_command(self, lock: int | None) -> JobCommand | CommandEnd:
         """Start the step's process, with its output going to the step's files."""
         command = self._shell_command() if self._step.kind == "shell" else self._agent_command()
         out, log = self.files
@@ -216,7 +216,7 @@ class StepRun:
             return None
         return self._context.world.git.resolve_in(self._where.cwd, "HEAD")
 
-    def conclude(self, ended: Ended) -> tuple[StepResult, JobStep]:
+    def conclude(self, ended: CommandEnd) -> tuple[StepResult, JobStep]:
         """Return the result of a step that has ended, and its row for the store; remove its empty output files."""
         result = self._result_of(ended, self._new_commits(self._head()))
         self._count_tokens()
@@ -250,7 +250,7 @@ class StepRun:
         except (errors.FleetError, OSError):
             return
 
-    def _result_of(self, ended: Ended, commits: tuple[str, ...]) -> StepResult:
+    def _result_of(self, ended: CommandEnd, commits: tuple[str, ...]) -> StepResult:
         """Return the result of an ended step.
 
         A step has failed when its exit status is not 0, when its engine refused to run a tool, or when it made no

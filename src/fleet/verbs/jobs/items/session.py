@@ -14,7 +14,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.items import run_step
 from fleet.world.git.nested.keep_uncommitted import keep_dirty
-from fleet.world.process.job_commands import Ended
+from fleet.world.process.job_commands import CommandEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,12 +102,12 @@ def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show)
 def _run_one_step(context: Context, job: Job, run: run_step.StepRun, show: Show) -> StepResult:
     """Run one step, show its output, and record the step."""
     child = run.start()
-    result, row = run.conclude(child if isinstance(child, Ended) else _watch(child, run.files, show))
+    result, row = run.conclude(child if isinstance(child, CommandEnd) else _watch(child, run.files, show))
     context.commit(run_step.record_step(job, row))
     return result
 
 
-def _watch(child: JobCommand, files: list[str], show: Show) -> Ended:
+def _watch(child: JobCommand, files: list[str], show: Show) -> CommandEnd:
     """Show a step's output until the step ends; return how it ended."""
     shown = dict.fromkeys(files, 0)
     while True:
