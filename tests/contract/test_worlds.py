@@ -268,7 +268,7 @@ def test_a_lost_socket_is_made_again_by_the_server_that_is_told_to(stand, sessio
     server = sessions.ensure_server()
     stand.lose_socket()
     assert sessions.listing().server is None
-    assert sessions.recalled(server) == server
+    assert sessions.recall_server(server) == server
     assert stand.pane().dispatch == "0000000a"
 
 
