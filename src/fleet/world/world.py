@@ -185,7 +185,9 @@ class World:
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
         env |= ({} if for_person else {UNATTENDED: "1"}) | (more or {})
         started = self.cgroups.outside([self.fleet_program, *words])
-        self.programs.leave(f"start fleet {words[0]}", started, env=env | {FLEET_HOME: self.home}, cwd=self.home)
+        self.programs.start_detached(
+            f"start fleet {words[0]}", started, env=env | {FLEET_HOME: self.home}, cwd=self.home
+        )
 
     def daemon_gate(self) -> Gate:
         """Return the gate that this home's daemon holds while it lives. The gate's file names the exact process."""

@@ -161,7 +161,7 @@ class Programs:
 
         return self.funnel.through(effect, act)
 
-    def leave(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
+    def start_detached(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
         """Start a program in the background: this process does not wait for it, and it has no terminal."""
         import subprocess  # noqa: PLC0415 - a large import
 
