@@ -57,7 +57,7 @@ def test_ids_are_well_formed_and_never_the_same(stand):
         made = {make() for _ in range(500)}
         assert len(made) == 500
         assert all(re.fullmatch(form, each) for each in made)
-    assert 0 <= ids.share() < 1
+    assert 0 <= ids.random_fraction() < 1
 
 
 def test_to_wait_moves_both_clocks(stand):

@@ -50,7 +50,7 @@ def due(scene: SimulatedScene) -> list[str]:
 def fails(scene: SimulatedScene, job: q.Job, share: float = 0.0) -> q.Item:
     """The first item is tried, and fails; returns it as it is then."""
     assert scene.fleet.commit(records.start(job, items(scene)[:1], tasks=False)) == [items(scene)[0].id]
-    failed = failure(WORKFLOW, items(scene)[0], BAD, now=scene.clock.now(), share=share)
+    failed = failure(WORKFLOW, items(scene)[0], BAD, now=scene.clock.now(), fraction=share)
     scene.fleet.commit(records.record_outcomes(job, [], [failed], [], merge=False))
     return items(scene)[0]
 

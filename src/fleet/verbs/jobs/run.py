@@ -312,7 +312,7 @@ class Runner:
         now, ids = self._context.world.clock.now(), self._context.world.ids
         passed = [each.item for each in ended if each.outcome.passed]
         failed = [
-            item_outcome.failure(self._workflow, each.item, each.outcome, now=now, share=ids.share())
+            item_outcome.failure(self._workflow, each.item, each.outcome, now=now, fraction=ids.random_fraction())
             for each in ended
             if not each.outcome.passed
         ]

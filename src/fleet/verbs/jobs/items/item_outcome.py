@@ -46,10 +46,10 @@ class ItemAttempt(NamedTuple):
     steps: Sequence[JobStep] = ()
 
 
-def failure(workflow: Workflow, item: Item, outcome: ItemOutcome, *, now: int, share: float) -> ItemFailure:
+def failure(workflow: Workflow, item: Item, outcome: ItemOutcome, *, now: int, fraction: float) -> ItemFailure:
     """Return what to record for a failed attempt: the item waits for a retry, or gets the state that `on_failure` says.
 
-    `share`, a random number from 0 to 1, spreads the times of the retries.
+    `fraction`, a random number from 0 to 1, spreads the times of the retries.
     """
     count = item.failures + 1
     again = item.part == "map" and count < workflow.map.retry.attempts and not outcome.parked
@@ -60,7 +60,7 @@ def failure(workflow: Workflow, item: Item, outcome: ItemOutcome, *, now: int, s
         reason=escapes.cut(outcome.reason, _REASON),
         signature=outcome.signature or items.signature(outcome.where, outcome.reason, data),
         where=outcome.where,
-        not_before=now + workflow.map.retry.wait(count, share) if again else None,
+        not_before=now + workflow.map.retry.wait(count, fraction) if again else None,
     )
 
 
