@@ -156,7 +156,7 @@ class Runner:
         values = run_step.values_of(self._context, self._job, self._workflow.steps, "input", None)
         try:
             contents = inputs.items_of(
-                self._context, self._workflow, where, values, inputs.CommandRunner(self._own, self._check_wanted)
+                self._context, self._workflow, where, values, inputs.InputCommandContext(self._own, self._check_wanted)
             )
         finally:
             self._own.release()
