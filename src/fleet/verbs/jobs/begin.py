@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Job
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
-    from fleet.verbs.jobs.run import Wish
+    from fleet.verbs.jobs.run import StillWanted
     from fleet.world.files.gates import Gate
 
 
@@ -161,7 +161,9 @@ def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> N
         raise errors.Refused(what=what)
 
 
-def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:
+def run_job(
+    context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: StillWanted
+) -> JobEnded:
     """Record a job and run it to its end. A job whose id is known runs again, with its input read again; done items stay done.
 
     `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises ResumeInProgress
@@ -182,7 +184,7 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
         gate.give()
 
 
-def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> JobEnded:
+def resume_job(context: Context, ident: str, tell: Tell, wanted: StillWanted, *, force: bool = False) -> JobEnded:
     """Resume a job and run it to its end, holding its gate.
 
     When another process holds the gate, stop that process if `force`, else raise ResumeInProgress. `tell` is called

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
 
-    Wish = Callable[[], bool]
+    StillWanted = Callable[[], bool]
 
 _LOOK_AGAIN = 0.15
 _LOOK_SOON = 0.004
@@ -47,7 +47,7 @@ class _Halt(Exception):
     """Raised to stop the runner; the job is then paused, or stays cancelled."""
 
 
-def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
+def run_to_end(context: Context, ident: str, tell: Tell, wanted: StillWanted) -> JobEnded:
     """Run a job until it is done, paused, failed or cancelled, and write its report. The caller holds the job's gate.
 
     `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises Refused for a job
@@ -85,7 +85,7 @@ def release_all(context: Context, job: Job) -> list[str]:
 class Runner:
     """The runner of one job: a loop that starts, settles and merges its items."""
 
-    def __init__(self, context: Context, job: Job, workflow: Workflow, tell: Tell, wanted: Wish) -> None:
+    def __init__(self, context: Context, job: Job, workflow: Workflow, tell: Tell, wanted: StillWanted) -> None:
         self._context = context
         self._job = job
         self._workflow = workflow
