@@ -383,13 +383,13 @@ def tail(path: str, most: int = TAIL) -> str:
 
 def write_steps(context: Context, job: Job, known: JobSteps) -> None:
     """Write a job's steps to the file that the sessions of its items read, unless the file has these steps already."""
-    if _held_steps(context, job) != known:
+    if _steps_in_file(context, job) != known:
         context.world.files.publish(paths.job(job.id, "steps.json"), job_steps.written(known, job.source))
 
 
 def read_steps(context: Context, job: Job) -> JobSteps:
     """Return the steps of a job, from the file that its runner wrote, else from its document."""
-    held = _held_steps(context, job)
+    held = _steps_in_file(context, job)
     if held is not None:
         return held
     from fleet.model.jobs.workflow import read  # noqa: PLC0415 - where the file is missing or of another document
@@ -397,7 +397,7 @@ def read_steps(context: Context, job: Job) -> JobSteps:
     return read(job.source, "the job's document").steps
 
 
-def _held_steps(context: Context, job: Job) -> JobSteps | None:
+def _steps_in_file(context: Context, job: Job) -> JobSteps | None:
     """Return the steps in the runner's file; None when there is no file, or it is about another document."""
     try:
         return job_steps.steps_in(context.world.files.read(paths.job(job.id, "steps.json")), job.source)
