@@ -219,7 +219,7 @@ class Runner:
                 started = self._start_items(part)
             finally:
                 self._release_ended()
-            self.progress.tell_counts(self._engines.waits())
+            self.progress.tell_counts(self._engines.why_waiting())
             rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job.id, part=part))
             if not started and not self._at_work(part):
                 if not rest.n:
