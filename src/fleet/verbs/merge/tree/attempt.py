@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.verbs.merge.tree.merging import MergedOrder
-    from fleet.verbs.merge.tree.warm import Warm
+    from fleet.verbs.merge.tree.warm import TakenWarmTree
     from fleet.world.files.locks import FileLock
 
 _LOCK_WAIT = 60.0
@@ -78,7 +78,7 @@ def merge_and_verify(
     return _merge_in_new(context, attempt, warm)
 
 
-def _merge_in_warm(context: Context, attempt: _MergeAttempt, warm: Warm) -> list[MergedOrder]:
+def _merge_in_warm(context: Context, attempt: _MergeAttempt, warm: TakenWarmTree) -> list[MergedOrder]:
     """Merge the orders in the project's warm tree, prepare the tree and verify.
 
     When git cannot reset the tree or merge in it, do so in a new tree. Git refuses, for example, to merge work with a
@@ -100,7 +100,7 @@ def _merge_in_warm(context: Context, attempt: _MergeAttempt, warm: Warm) -> list
     return made
 
 
-def _merge_in_new(context: Context, attempt: _MergeAttempt, warm: Warm) -> list[MergedOrder]:
+def _merge_in_new(context: Context, attempt: _MergeAttempt, warm: TakenWarmTree) -> list[MergedOrder]:
     """Replace the warm tree by a new one and merge there; if that is not possible, merge in a tree that is removed afterwards."""
     fresh = renew_warm_tree(context, attempt.first, warm)
     return _merge_in_scratch(context, attempt) if fresh is None else _merge_in_warm(context, attempt, fresh)
@@ -146,7 +146,7 @@ def _merge_orders(context: Context, attempt: _MergeAttempt, claim: Claim) -> lis
         lock.give()
 
 
-def _reset_warm_tree(context: Context, order: Order, warm: Warm) -> bool:
+def _reset_warm_tree(context: Context, order: Order, warm: TakenWarmTree) -> bool:
     """Reset the warm merge tree to the order's base, holding its effect lock. Returns False when git could not."""
     lock = context.world.effect_lock(warm.claim.id)
     handle = _take_effect_lock(lock, warm.claim)
