@@ -18,7 +18,7 @@ from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.merge.branches import integration_branch, target_branch
 from fleet.verbs.merge.finisher import is_unchanged, record_merge
-from fleet.verbs.merge.merge import is_finished, park_if_moved, work_outside_branch
+from fleet.verbs.merge.merge import describe_work_outside_branch, is_finished, park_if_moved
 from fleet.world.forge import LIMIT, forge
 from fleet.world.git.branch_in_use import why_branch_in_use
 from fleet.world.home import paths
@@ -208,7 +208,7 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
         raise _refusal(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     park_if_moved(context, project, slug, state, tip)
-    elsewhere = work_outside_branch(context, project, slug, context.settings(project).integration)
+    elsewhere = describe_work_outside_branch(context, project, slug, context.settings(project).integration)
     if elsewhere:
         raise _refusal(project, slug, elsewhere, f"bring its work onto {branch}, then try again")
     last_pushed = git.resolve(repository, remote_ref(remote, branch))
