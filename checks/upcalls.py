@@ -53,7 +53,7 @@ GIVEN = {
     "verbs.jobs.progress.Progress._tell": "where a job's progress goes; ends with the run",
     "verbs.jobs.run.Runner._wanted": "whether the run is still wanted; ends with it",
     "world.git.git.Git._sees_everyone": "of its own layer",
-    "world.git.ignored.IgnoredRemains._is_reproducible": "of its own layer",
+    "world.git.ignored.IrreproducibleFiles._is_reproducible": "of its own layer",
     "world.git.nested.populate._Level.ask": "of its own layer",
     "world.process.programs.Programs._lease": "of its own layer",
 }
