@@ -187,7 +187,7 @@ def _publish_group(context: Context, group: list[BatchEntry], made: list[MergedO
     """
     order = group[0].order
     context.commit(_announce_merges(_entries_with_merges(group, made)))
-    if not context.world.proofs.move_and_keep(
+    if not context.world.proofs.move_and_protect(
         order.repository, order.integration, new=made[-1].commit, old=order.base or ""
     ):
         raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")

@@ -261,6 +261,6 @@ def _record_existing_merge(
     the work, `made` the merge commit (None: `work` itself).
     """
     integration = context.settings(project).integration
-    context.world.proofs.keep(context.project(project).path, integration, tip)
+    context.world.proofs.protect_from_gc(context.project(project).path, integration, tip)
     facts = {"integration": integration, "made": made or work, "work": work, "base": base}
     return record_merge(context, project, slug, commit=tip, facts=facts)
