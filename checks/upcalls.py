@@ -55,7 +55,7 @@ GIVEN = {
     "world.git.git.Git._sees_everyone": "of its own layer",
     "world.git.ignored.IrreproducibleFiles._is_reproducible": "of its own layer",
     "world.git.nested.populate._Level.ask": "of its own layer",
-    "world.process.programs.Programs._lease": "of its own layer",
+    "world.process.programs.Programs._namespace_lock": "of its own layer",
 }
 # Methods that put a value into a container.
 _ADDING = frozenset(("append", "appendleft", "add", "insert", "put", "setdefault"))

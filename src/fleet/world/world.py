@@ -104,7 +104,7 @@ class World:
         """Return the object that starts other programs."""
         from fleet.world.process.programs import Programs
 
-        return Programs(self.funnel, lambda: self.namespaces.lease)
+        return Programs(self.funnel, lambda: self.namespaces.lock_descriptor)
 
     @made_once
     def job_commands(self) -> JobCommands:
