@@ -23,7 +23,7 @@ from fleet.verbs.jobs.items import attempts, inputs, item_outcome, merge_item, r
 from fleet.verbs.jobs.items.in_place import InPlace
 from fleet.verbs.jobs.items.item_outcome import ItemAttempt
 from fleet.verbs.jobs.items.own_processes import OwnProcesses, end_leftovers
-from fleet.verbs.jobs.progress import Progress
+from fleet.verbs.jobs.progress import ProgressReporter
 from fleet.verbs.jobs.report import write_report
 from fleet.world.home import paths
 
@@ -99,7 +99,7 @@ class Runner:
         self._merged: list[str] = []
         self._patience = _LOOK_SOON
         self._engines = EngineWait(context, job, workflow)
-        self.progress = Progress(context, job.id, tell)
+        self.progress = ProgressReporter(context, job.id, tell)
 
     def run(self) -> tuple[JobState, str | None]:
         """Run all phases, and end the processes that this runner started. Return the job's end state and the reason.
