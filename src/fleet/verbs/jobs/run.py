@@ -336,7 +336,7 @@ class Runner:
             self.progress.tell_item(each.item, "waiting", f"{self._engines.in_words()}; {each.outcome.reason}")
         return [each for each in ended if each.outcome.signature != items.LIMIT]
 
-    def _stop_if_failing(self, failed: list[records.ItemFailure]) -> None:
+    def _stop_if_failing(self, failed: list[records.FailedAttempt]) -> None:
         """Remove the worktrees of skipped items, then stop or pause the job if too much has failed.
 
         Raises JobFailed to stop it: an item is dead and the workflow's `on_failure` is "stop". Raises _Halt to pause
@@ -397,7 +397,9 @@ class Runner:
         try:
             commit = merge_item.merge(self._context, self._job, row.id)
         except (errors.NotMergeable, errors.GitRefused) as error:
-            parked = records.ItemFailure(item=row, state="parked", reason=str(error), signature="merge", where="merge")
+            parked = records.FailedAttempt(
+                item=row, state="parked", reason=str(error), signature="merge", where="merge"
+            )
             self._context.commit(records.record_outcomes(self._job, [], [parked], [], merge=True))
             self.progress.tell_item(row, "parked", str(error))
             return
