@@ -325,14 +325,14 @@ def _hold_back(engine: str, words: str) -> Change[int | None]:
     return Change(f"hold {engine} back: {words}", lambda tx: engine_limits.hold_engine(tx, engine, "limit", words))
 
 
-class Chosen(NamedTuple):
+class ChosenEngine(NamedTuple):
     """The engine chosen for a step, and the engine that would be the first choice."""
 
     engine: str
     first: str
 
 
-def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
+def choose_engine(context: Context, name: str | None, project: str) -> ChosenEngine:
     """Return the engine for an agent step: the engine `name`, else the project's first engine that is not held back.
 
     When all are held back, it is the project's first engine. Raises BadInput when `name` is None and the project has
@@ -343,7 +343,7 @@ def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
     now = context.world.clock.now()
     engine, _held = context.store.read(lambda rows: engine_holds.choose_engine(rows, choices, at=now))
-    return Chosen(engine, next(iter(choices)))
+    return ChosenEngine(engine, next(iter(choices)))
 
 
 def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None, str | None]:
