@@ -47,7 +47,7 @@ class Git:
         # Returns whether every process that may hold a lock of git is visible here.
         self._sees_everyone = sees_everyone
 
-    def worktrees(self, repository: str) -> list[worktree_status.Worktree] | None:
+    def worktrees(self, repository: str) -> list[worktree_status.ListedWorktree] | None:
         """Return every worktree of a repository; None when git fails."""
         done = self.run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
         if not done.ok:

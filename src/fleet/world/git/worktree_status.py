@@ -24,7 +24,7 @@ _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Worktree:
+class ListedWorktree:
     """A worktree as git lists it. `branch` is None when it is on no branch.
 
     `locked` is the reason of its lock, "" for a lock without a reason, None for no lock.
@@ -38,11 +38,11 @@ class Worktree:
     bare: bool = False
 
 
-def parse_worktree(lines: list[str]) -> Worktree:
+def parse_worktree(lines: list[str]) -> ListedWorktree:
     """Return a worktree from its lines in `git worktree list --porcelain`."""
     fields = dict([*line.split(" ", 1), ""][:2] for line in lines if line)
     branch = fields.get("branch")
-    return Worktree(
+    return ListedWorktree(
         path=fields["worktree"],
         branch=branch_in(branch) if branch else None,
         head=fields.get("HEAD", ""),
