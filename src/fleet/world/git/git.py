@@ -462,7 +462,7 @@ class Git:
         told = [ENV, f"GIT_COMMON_DIR={place.common}", *variables]
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
-    def _place(self, path: str) -> pointers.Place | None:
+    def _place(self, path: str) -> pointers.WorktreePaths | None:
         """Return the place of the fleet worktree at a path; None when there is none or its `.git` was tampered with."""
         return pointers.read(pointers.tree_of(self._home, path), self._knows)
 
