@@ -15,7 +15,7 @@ from benchmarks.counts import COLUMNS, cells_of, counted
 from benchmarks.daemon import served
 from benchmarks.scene import PROJECT
 from benchmarks.table import Table, at_most, ms, times
-from fleet.verbs.jobs.begin import Asked
+from fleet.verbs.jobs.begin import JobRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +118,7 @@ def _asked_of_the_store(home: Path, directory: Path) -> Table:
         for count in (1, 1 + COUNTED):
             path.write_text(DOCUMENT.format(isolation=isolation, parallel=1, count=count))
             with fleet.open(str(home)) as opened, counted() as asked:
-                opened.jobs.run(Asked(project=PROJECT, file=str(path)), lambda _event: None)
+                opened.jobs.run(JobRequest(project=PROJECT, file=str(path)), lambda _event: None)
             found.append(asked)
         found[1].subtract(found[0])
         table.add({"none": "one checkout"}.get(isolation, "a worktree"), *cells_of(found[1], COUNTED))

@@ -49,13 +49,13 @@ GIVEN = {
     "model.text.documents.kinds.ValueKind.accepts": "of its own layer",
     "resources.kind.Order.meanwhile": "what to do while git writes a worktree; ends with the order",
     "store.transaction.Change.work": "the work of a transaction; ends with it",
-    "verbs.jobs.items.inputs.CommandRunner.check_wanted": "of its own layer",
-    "verbs.jobs.progress.Progress._tell": "where a job's progress goes; ends with the run",
+    "verbs.jobs.items.inputs.InputCommandContext.check_wanted": "of its own layer",
+    "verbs.jobs.progress.ProgressReporter._tell": "where a job's progress goes; ends with the run",
     "verbs.jobs.run.Runner._wanted": "whether the run is still wanted; ends with it",
     "world.git.git.Git._sees_everyone": "of its own layer",
-    "world.git.ignored.IgnoredRemains._is_reproducible": "of its own layer",
+    "world.git.ignored.IrreproducibleFiles._is_reproducible": "of its own layer",
     "world.git.nested.populate._Level.ask": "of its own layer",
-    "world.process.programs.Programs._lease": "of its own layer",
+    "world.process.programs.Programs._namespace_lock": "of its own layer",
 }
 # Methods that put a value into a container.
 _ADDING = frozenset(("append", "appendleft", "add", "insert", "put", "setdefault"))

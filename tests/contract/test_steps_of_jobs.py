@@ -27,7 +27,7 @@ def test_items(table, job, monkeypatch):
     context = SimpleNamespace(store=table.fleet.store, commit=commit)
 
     def failed(state):
-        failure = records.ItemFailure(
+        failure = records.FailedAttempt(
             item=SimpleNamespace(**table.one(one)), state=state, reason="so", signature="s", where="w"
         )
         commit(records.record_outcomes(mine, [], [failure], [], merge=True))

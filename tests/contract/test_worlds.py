@@ -57,7 +57,7 @@ def test_ids_are_well_formed_and_never_the_same(stand):
         made = {make() for _ in range(500)}
         assert len(made) == 500
         assert all(re.fullmatch(form, each) for each in made)
-    assert 0 <= ids.share() < 1
+    assert 0 <= ids.random_fraction() < 1
 
 
 def test_to_wait_moves_both_clocks(stand):
@@ -268,7 +268,7 @@ def test_a_lost_socket_is_made_again_by_the_server_that_is_told_to(stand, sessio
     server = sessions.ensure_server()
     stand.lose_socket()
     assert sessions.listing().server is None
-    assert sessions.recalled(server) == server
+    assert sessions.recall_server(server) == server
     assert stand.pane().dispatch == "0000000a"
 
 

@@ -17,7 +17,7 @@ from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.jobs import records
 from fleet.verbs.jobs.items import merge_item, run_step
 from fleet.verbs.jobs.items.item_outcome import ItemOutcome, failure
-from fleet.verbs.jobs.progress import Progress
+from fleet.verbs.jobs.progress import ProgressReporter
 
 SOURCE = "name: n\nmap:\n  input: [a, b]\n  steps:\n    - shell: 'true'\n"
 WORKFLOW = read(SOURCE, "n.yml")
@@ -50,7 +50,7 @@ def due(scene: SimulatedScene) -> list[str]:
 def fails(scene: SimulatedScene, job: q.Job, share: float = 0.0) -> q.Item:
     """The first item is tried, and fails; returns it as it is then."""
     assert scene.fleet.commit(records.start(job, items(scene)[:1], tasks=False)) == [items(scene)[0].id]
-    failed = failure(WORKFLOW, items(scene)[0], BAD, now=scene.clock.now(), share=share)
+    failed = failure(WORKFLOW, items(scene)[0], BAD, now=scene.clock.now(), fraction=share)
     scene.fleet.commit(records.record_outcomes(job, [], [failed], [], merge=False))
     return items(scene)[0]
 
@@ -156,7 +156,7 @@ def test_the_map_is_not_over_while_an_item_waits_or_is_at_work(scene):
 def test_progress_counts_what_is_done_and_estimates_what_is_left(scene):
     job = begun(scene)
     told = []
-    progress = Progress(scene.fleet.context, JOB, told.append)
+    progress = ProgressReporter(scene.fleet.context, JOB, told.append)
     progress.tell_counts(now=True)
     scene.fleet.commit(records.start(job, items(scene), tasks=False))
     scene.fleet.commit(records.finish(job, items(scene)[0].id, None))

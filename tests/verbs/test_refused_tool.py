@@ -11,7 +11,7 @@ from fleet.testing.crash.scenarios import until
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.jobs.items.run_step import StepRun, Where
 from fleet.world.home import paths
-from fleet.world.process.children import Ended
+from fleet.world.process.job_commands import CommandEnd
 
 REFUSED = "\x1b[93m\x1b[1m! \x1b[0mpermission requested: bash (git push *); auto-rejecting\n"
 ENGINE = "summary = 'x'\nprogram = 'true'\nstart = ['{{program}}']\nrefused = '''{pattern}'''\n"
@@ -37,8 +37,8 @@ def test_a_step_that_was_refused_its_own_tool_and_exits_with_0_has_failed(scene,
     where = Where(home=scene.home, job="0a0b0c0d", project=PROJECT, item="i", attempt=1, cwd=scene.repository)
     run = StepRun(scene.fleet.context, step, 1, where, {})
     child = run.start()
-    assert not isinstance(child, Ended), child
-    ends: list[Ended] = []
+    assert not isinstance(child, CommandEnd), child
+    ends: list[CommandEnd] = []
     until(lambda: ends.extend(filter(None, [child.look()])) or ends)
     (ended,) = ends
     Path(scene.home, paths.job_step("0a0b0c0d", "i.1.1.log")).write_text(shown)

@@ -18,7 +18,7 @@ LIMIT = 60.0
 _STATES: dict[str, PullRequestState] = {"open": "open", "opened": "open", "merged": "merged", "closed": "closed"}
 
 
-class _Asked:
+class PullRequestProgram:
     """A program that opens and looks up pull requests for a repository. `said` is its last message."""
 
     def __init__(self, programs: Programs, repository: str, remote: str, *words: str) -> None:
@@ -49,10 +49,10 @@ class _Asked:
         return found if isinstance(found, list) else [found]
 
 
-class Own(_Asked):
+class UserProgram(PullRequestProgram):
     """The user's own program for pull requests (the setting `pr.command`)."""
 
-    def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
+    def open_pull_request(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
         """Open a pull request; return its address, or None when the program failed.
 
         The address is the last word that the program prints.
@@ -66,10 +66,10 @@ class Own(_Asked):
         return _STATES.get(done.out.strip().lower(), "unknown") if done.ok else "unknown"
 
 
-class GitHub(_Asked):
+class GitHub(PullRequestProgram):
     """GitHub, through the program gh."""
 
-    def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
+    def open_pull_request(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
         """Return the address of the branch's open pull request; open one if there is none. None when that failed."""
         fields = "url,isCrossRepository,headRepositoryOwner"
         there = self._list("pr", "list", "--head", branch, "--state", "open", "--json", fields)
@@ -95,10 +95,10 @@ class GitHub(_Asked):
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
 
 
-class GitLab(_Asked):
+class GitLab(PullRequestProgram):
     """GitLab, through the program glab."""
 
-    def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:
+    def open_pull_request(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:
         """Return the address of the branch's open merge request; open one if there is none. None when that failed.
 
         `commit` is the commit that was pushed.
@@ -129,13 +129,15 @@ class GitLab(_Asked):
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
 
 
-def forge(programs: Programs, repository: str, *, command: str | None, remote: str) -> Own | GitHub | GitLab | None:
+def forge(
+    programs: Programs, repository: str, *, command: str | None, remote: str
+) -> UserProgram | GitHub | GitLab | None:
     """Return the program for pull requests: the user's own `command`, else glab for an address of a GitLab, else gh.
 
     When only one of glab and gh is installed, it is that one; None when neither is. `remote` is the remote's address.
     """
     if command:
-        return Own(programs, repository, remote, *shlex.split(command))
+        return UserProgram(programs, repository, remote, *shlex.split(command))
     found = [each for each in ("gh", "glab") if shutil.which(each)]
     if not found:
         return None

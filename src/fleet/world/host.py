@@ -31,10 +31,10 @@ class Host:
     @property
     def id(self) -> str:
         """Return the host id of the home: the id of the machine on which the home was made."""
-        return self._kept or self.machine
+        return self._kept or self.machine_id
 
     @made_once
-    def machine(self) -> str:
+    def machine_id(self) -> str:
         """Return the machine's own id, or its name where it has none. The identities of processes contain it."""
         for path in _ID_FILES:
             found = _first_line_of_file(path)

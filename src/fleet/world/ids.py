@@ -22,7 +22,7 @@ class Ids:
         """Return a new secret: 256 random bits, as hexadecimal digits."""
         return urandom(32).hex()
 
-    def share(self) -> float:
+    def random_fraction(self) -> float:
         """Return a random number from 0 to just below 1."""
         return int.from_bytes(urandom(4)) / (1 << 32)
 

@@ -208,7 +208,7 @@ class Tmux:
             raise errors.TmuxRefused(what="start its server", why=found.why)
         return found.server
 
-    def recalled(self, server: Identity) -> Identity:
+    def recall_server(self, server: Identity) -> Identity:
         """Tell a living server whose socket was deleted to create the socket again; return the server.
 
         Raise TmuxRefused when the server does not answer on its socket in time. Never starts a second server.

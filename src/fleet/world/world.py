@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fleet.world.home.home_record import HomeRecord
     from fleet.world.machine import Machine
     from fleet.world.process.cgroups import Cgroups
-    from fleet.world.process.children import Children
+    from fleet.world.process.job_commands import JobCommands
     from fleet.world.process.processes import Processes
     from fleet.world.process.programs import Programs
     from fleet.world.tmux import Tmux
@@ -104,14 +104,14 @@ class World:
         """Return the object that starts other programs."""
         from fleet.world.process.programs import Programs
 
-        return Programs(self.funnel, lambda: self.namespaces.lease)
+        return Programs(self.funnel, lambda: self.namespaces.lock_descriptor)
 
     @made_once
-    def children(self) -> Children:
+    def job_commands(self) -> JobCommands:
         """Return the object that starts the commands of jobs."""
-        from fleet.world.process.children import Children
+        from fleet.world.process.job_commands import JobCommands
 
-        return Children(self.funnel, self.home)
+        return JobCommands(self.funnel, self.home)
 
     @made_once
     def processes(self) -> Processes:
@@ -185,7 +185,9 @@ class World:
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
         env |= ({} if for_person else {UNATTENDED: "1"}) | (more or {})
         started = self.cgroups.outside([self.fleet_program, *words])
-        self.programs.leave(f"start fleet {words[0]}", started, env=env | {FLEET_HOME: self.home}, cwd=self.home)
+        self.programs.start_detached(
+            f"start fleet {words[0]}", started, env=env | {FLEET_HOME: self.home}, cwd=self.home
+        )
 
     def daemon_gate(self) -> Gate:
         """Return the gate that this home's daemon holds while it lives. The gate's file names the exact process."""

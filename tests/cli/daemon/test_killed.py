@@ -23,7 +23,7 @@ from fleet.model.tasks.markdown_list import Item
 from fleet.surfaces.cli.hot import by_daemon
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.jobs.begin import Asked
+from fleet.verbs.jobs.begin import JobRequest
 from fleet.verbs.tasks import note
 from fleet.verbs.tasks.edit import Edit
 
@@ -325,7 +325,7 @@ def test_a_job_whose_daemon_went_away_is_gone_on_with_and_not_begun_again(fleet,
     document = {"name": "n", "map": {"input": ["one"], "steps": [{"shell": f"echo x >> {count}"}]}}
     Path(fleet.where, "job.yml").write_text(json.dumps(document))
     with Fleet.open() as by:
-        ended = by.jobs.run(Asked(project="web", file=str(Path(fleet.where, "job.yml"))), tell=lambda _event: None)
+        ended = by.jobs.run(JobRequest(project="web", file=str(Path(fleet.where, "job.yml"))), tell=lambda _event: None)
         assert [job.id for job in by.jobs.list()] == [ended.id]
     assert count.read_text().split() == ["x"], "its item was done once"
 
@@ -350,6 +350,6 @@ def test_a_job_that_was_interrupted_with_its_daemon_is_run_to_its_end(fleet, ser
 
     with Fleet.open() as by, monkeypatch.context() as patch:
         patch.setattr(Door, "call", leave)
-        ended = by.jobs.run(Asked(project="web", file=str(Path(fleet.where, "job.yml"))), tell=lambda _event: None)
+        ended = by.jobs.run(JobRequest(project="web", file=str(Path(fleet.where, "job.yml"))), tell=lambda _event: None)
         assert [(job.id, job.state) for job in by.jobs.list()] == [(ended.id, "done")]
         assert [item.state for item in by.jobs.items(ended.id)] == ["done", "done"]

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from fleet.surfaces.cli.commands.home.daemon_logs import entry_line, logs
 from fleet.testing.simulated.clock import SimulatedClock
 from fleet.world.files import daemon_log
-from fleet.world.files.daemon_log import Log
+from fleet.world.files.daemon_log import DaemonLog
 from fleet.world.funnel import Funnel
 
 
@@ -32,7 +32,7 @@ def files(home: str) -> list[str]:
 
 
 def test_a_line_is_one_json_object_with_its_time_in_a_private_file(place):
-    log = Log(place, Funnel(), clock=SimulatedClock())
+    log = DaemonLog(place, Funnel(), clock=SimulatedClock())
     log.write("duty", name="notify", lines=["told a"], seconds=0.5, nothing=None)
     log.write("line\nbreak \x1b[31m", who={"a": ("b", 1)})
     first, second = Path(log.path).read_text().splitlines()
@@ -46,7 +46,7 @@ def test_a_line_is_one_json_object_with_its_time_in_a_private_file(place):
 
 
 def test_the_log_is_rotated_by_size_and_a_few_files_are_kept(place):
-    log = Log(place, Funnel(), most=400, kept=2)
+    log = DaemonLog(place, Funnel(), most=400, kept=2)
     for number in range(100):
         log.write("event", number=number)
     assert files(place) == ["daemon.log", "daemon.log.1", "daemon.log.2"]
@@ -58,7 +58,7 @@ def test_the_log_is_rotated_by_size_and_a_few_files_are_kept(place):
 
 @pytest.mark.req("SEC-5")
 def test_no_secret_is_in_the_log(place):
-    log = Log(place, Funnel())
+    log = DaemonLog(place, Funnel())
     url = "postgresql://ann:s3cr3t@localhost/fleet?password=s3cr3t"
     log.write("error", error=ConnectionError(f"cannot reach {url}"), agent_token="s3cr3t", environ={"A": "s3cr3t"})
     log.write("request", args={"urls": ["ntfy://s3cr3t"], "list": [{"token": "s3cr3t"}, "GH_TOKEN=s3cr3t"]}, tokens=5)
@@ -71,7 +71,7 @@ def test_no_secret_is_in_the_log(place):
 @pytest.mark.parametrize("trouble", ["a folder in its place", "a link in its place", "in a transaction"])
 def test_a_log_that_cannot_be_written_harms_nobody_and_says_later_how_much_is_missing(place, tmp_path, trouble):
     funnel, path = Funnel(), Path(place, "logs", "daemon.log")
-    log = Log(place, funnel)
+    log = DaemonLog(place, funnel)
     path.parent.mkdir()
     elsewhere = tmp_path / "elsewhere"
     match trouble:
@@ -96,7 +96,7 @@ def test_a_log_that_cannot_be_written_harms_nobody_and_says_later_how_much_is_mi
 
 
 def test_a_full_disk_leaves_half_a_line_that_no_reader_trips_over(place, monkeypatch):
-    log, write = Log(place, Funnel()), os.write
+    log, write = DaemonLog(place, Funnel()), os.write
     log.write("one")
     with monkeypatch.context() as full:
         full.setattr(os, "write", lambda handle, content: write(handle, content[:10]))
@@ -107,7 +107,7 @@ def test_a_full_disk_leaves_half_a_line_that_no_reader_trips_over(place, monkeyp
 
 
 def test_threads_share_a_log_and_lose_nothing(place):
-    log = Log(place, Funnel(), most=3_000, kept=100)
+    log = DaemonLog(place, Funnel(), most=3_000, kept=100)
     threads = [threading.Thread(target=lambda n=n: [log.write("e", n=n, i=i) for i in range(50)]) for n in range(4)]
     for thread in threads:
         thread.start()
@@ -118,7 +118,7 @@ def test_threads_share_a_log_and_lose_nothing(place):
 
 
 def test_a_follower_sees_each_line_once_also_across_a_rotation(place):
-    log = Log(place, Funnel(), most=300)
+    log = DaemonLog(place, Funnel(), most=300)
     for number in range(3):
         log.write("old", number=number)
     clock = SimulatedClock()
@@ -137,7 +137,7 @@ def test_a_follower_sees_each_line_once_also_across_a_rotation(place):
 def test_a_follower_waits_for_a_log_that_is_not_there_yet(place):
     coming = daemon_log.follow(place, SimulatedClock(), most=5)
     assert next(coming) is None
-    Log(place, Funnel()).write("first")
+    DaemonLog(place, Funnel()).write("first")
     assert next(coming)["event"] == "first"
 
 
@@ -145,7 +145,7 @@ def test_a_follower_waits_for_a_log_that_is_not_there_yet(place):
 def test_the_command_prints_lines_for_people_and_objects_for_programs(place, monkeypatch):
     monkeypatch.setenv("FLEET_HOME", place)
     assert "nothing yet" in CliRunner().invoke(logs, []).output
-    log = Log(place, Funnel(), clock=SimulatedClock())
+    log = DaemonLog(place, Funnel(), clock=SimulatedClock())
     log.write("duty failed", name="sweep", error="no \x1b[31mway\x07", failures=2)
     told = CliRunner().invoke(logs, ["-n", "5"], catch_exceptions=False).output
     assert told.startswith("2026-01-01 00:00:00 UTC  duty failed  name=sweep error=")

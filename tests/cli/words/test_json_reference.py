@@ -17,7 +17,7 @@ from fleet.api.agents import messages
 from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput, FleetError
 from fleet.testing.crash.scenarios import until
-from fleet.world.files.daemon_log import Log
+from fleet.world.files.daemon_log import DaemonLog
 from fleet.world.funnel import Funnel
 
 SHAPES, ANSWERS = read_page()
@@ -340,7 +340,7 @@ def pretend_systemd(place: Path, patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.req("OBS-5")
 def test_every_answer_about_the_home_has_the_keys_and_types_of_the_page(staffed, home, tmp_path, monkeypatch):
     pretend_systemd(tmp_path, monkeypatch)
-    Log(str(home), Funnel()).write("started", pid=1)
+    DaemonLog(str(home), Funnel()).write("started", pid=1)
     ident = staffed("dispatch", "other", "--engine", "shell", "--json", "--", "sleep", "600").ok().json["id"]
     until(lambda: staffed.ask("dispatches", "show", ident)["launched_at"])
     staffed("stop", ident)

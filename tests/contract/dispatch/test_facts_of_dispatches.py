@@ -21,7 +21,7 @@ def context():
     """A context whose graces are known, and a clock that stands still."""
     return SimpleNamespace(
         settings=lambda: SimpleNamespace(exit_grace="30s", report_grace="30s"),
-        world=SimpleNamespace(clock=SimpleNamespace(now=lambda: NOW), host=SimpleNamespace(machine="m")),
+        world=SimpleNamespace(clock=SimpleNamespace(now=lambda: NOW), host=SimpleNamespace(machine_id="m")),
     )
 
 

@@ -13,7 +13,7 @@ from fleet.errors.store import EffectInTransaction, InvariantBroken, WriteFailed
 from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.world.files.files import Files
-from fleet.world.forge import Own
+from fleet.world.forge import UserProgram
 from fleet.world.git.git import Git
 from fleet.world.machine import Machine
 from fleet.world.process.programs import Programs
@@ -100,8 +100,8 @@ def test_a_verb_under_one_key_is_applied_once_by_two_fleets(open_fleet, fleet, t
     assert len(fleet.tasks.show(project="p", slug="t").log) == 1
 
 
-def forge_of(fleet) -> Own:
-    return Own(Programs(fleet.funnel), "/", "", "true")
+def forge_of(fleet) -> UserProgram:
+    return UserProgram(Programs(fleet.funnel), "/", "", "true")
 
 
 EFFECTS = {

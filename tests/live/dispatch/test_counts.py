@@ -10,7 +10,7 @@ from fleet.store.sqlite import SqliteStore
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.jobs.begin import Asked
+from fleet.verbs.jobs.begin import JobRequest
 from fleet.world.home import settings
 
 JOB = "name: list\nmap:\n  isolation: none\n  max_parallel: 1\n  input: [{items}]\n  steps: [{{shell: 'true'}}]\n"
@@ -63,7 +63,7 @@ def test_an_item_of_a_job_in_place_costs_two_transactions(scene, counts):
         path.write_text(JOB.format(items=items))
         with scene.fleet() as fleet:
             counts.clear()
-            fleet.jobs.run(Asked(project=PROJECT, file=str(path)), lambda _event: None)
+            fleet.jobs.run(JobRequest(project=PROJECT, file=str(path)), lambda _event: None)
             cost.append(Counter(counts))
     setup = 4  # of the setup's session: its things are let go by this process, or by the session itself
     assert cost[1]["transact"] - cost[0]["transact"] <= 2 * 8 + setup

@@ -42,7 +42,7 @@ def test_a_new_machine_id_leaves_everything_to_the_home_and_a_person_can_end_wha
         here = fleet.world.host.id
     with monkeypatch.context() as patch, either.fleet() as fleet:
         another_machine(patch, tmp_path)
-        assert (fleet.world.host.id, fleet.world.host.machine) == (here, "another-machine")
+        assert (fleet.world.host.id, fleet.world.host.machine_id) == (here, "another-machine")
         with pytest.raises(NotResumable) as caught:
             fleet.dispatches.resume(ident)
         assert f"fleet dispatches disown {ident}" in caught.value.spoken
@@ -155,4 +155,4 @@ def test_what_is_seen_here_is_not_disowned_though_nobody_can_tell_whose_it_is(sc
 def test_a_machine_id_that_is_not_ascii_is_none(monkeypatch, tmp_path):
     (tmp_path / "machine-id").write_bytes(b"caf\xc3\xa9\n")
     monkeypatch.setattr(host, "_ID_FILES", (str(tmp_path / "machine-id"),))
-    assert host.Host().machine == os.uname().nodename
+    assert host.Host().machine_id == os.uname().nodename

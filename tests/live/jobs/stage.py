@@ -7,7 +7,7 @@ from staging.stage import Stage
 
 from fleet.api.fleet import Fleet
 from fleet.testing.scene import PROJECT
-from fleet.verbs.jobs.begin import Asked
+from fleet.verbs.jobs.begin import JobRequest
 
 
 class JobStage(Stage):
@@ -22,8 +22,8 @@ class JobStage(Stage):
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def asked(self, text: str, **how: Any) -> Asked:
-        return Asked(project=PROJECT, file=self.write(text), **how)
+    def asked(self, text: str, **how: Any) -> JobRequest:
+        return JobRequest(project=PROJECT, file=self.write(text), **how)
 
     def run(self, text: str, **how: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Run a job to its end: how it stands, and all that was told."""

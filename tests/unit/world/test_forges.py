@@ -47,7 +47,7 @@ def merge(source: int, sha: str = "c1") -> dict:
     ],
 )
 def test_a_pull_request_of_somebody_elses_fork_is_not_ours(remote, listed, address):
-    assert GitHub(Programs(*listed), "/r", remote, "gh").opened(**WORDS) == address
+    assert GitHub(Programs(*listed), "/r", remote, "gh").open_pull_request(**WORDS) == address
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_pull_request_of_somebody_elses_fork_is_not_ours(remote, listed, addre
     ],
 )
 def test_a_merge_request_of_somebody_elses_fork_is_not_ours(remote, listed, address):
-    assert GitLab(Programs(*listed), "/r", remote, "glab").opened(**WORDS) == address
+    assert GitLab(Programs(*listed), "/r", remote, "glab").open_pull_request(**WORDS) == address
 
 
 @pytest.mark.parametrize(

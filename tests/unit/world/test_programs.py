@@ -11,7 +11,7 @@ import pytest
 from fleet.world import host
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
-from fleet.world.process.children import Child, Children, Ended
+from fleet.world.process.job_commands import CommandEnd, JobCommand, JobCommands
 from fleet.world.process.processes import Processes
 from fleet.world.process.programs import Programs
 
@@ -69,16 +69,16 @@ def test_what_a_slow_program_says_is_read_to_its_end():
 @pytest.mark.req("JOB-1")
 def test_the_output_of_the_first_step_of_a_job_has_its_folders_made_but_never_the_home(tmp_path):
     output = tmp_path / "home/jobs/0123abcd/steps/1.log"
-    children = Children(Funnel(), str(tmp_path / "home"))
+    commands = JobCommands(Funnel(), str(tmp_path / "home"))
 
     def start():
-        return children.start("job step", ["true"], env={}, cwd=str(tmp_path), output=str(output), limit=60)
+        return commands.start("job step", ["true"], env={}, cwd=str(tmp_path), output=str(output), limit=60)
 
     with pytest.raises(FileNotFoundError):
         start()
     (tmp_path / "home").mkdir()
     child = start()
-    assert isinstance(child, Child)
+    assert isinstance(child, JobCommand)
     child.kill()
     assert output.exists()
 
@@ -99,12 +99,12 @@ def test_a_program_gets_the_variables_that_its_words_begin_with():
 
 @pytest.mark.req("JOB-1")
 def test_the_end_of_a_step_is_waited_for(tmp_path):
-    children = Children(Funnel(), str(tmp_path))
+    commands = JobCommands(Funnel(), str(tmp_path))
     words = ["/bin/sh", "-c", "sleep 0.1; exit 3"]
-    child = children.start("job step", words, env={}, cwd=str(tmp_path), output=str(tmp_path / "out"), limit=60)
-    assert isinstance(child, Child)
+    child = commands.start("job step", words, env={}, cwd=str(tmp_path), output=str(tmp_path / "out"), limit=60)
+    assert isinstance(child, JobCommand)
     child.wait(60)
-    assert child.look() == Ended(status=3)
+    assert child.look() == CommandEnd(status=3)
 
 
 @pytest.mark.req("JOB-1")

@@ -58,13 +58,13 @@ def ended(pid: int) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 def test_a_program_has_the_descriptors_that_it_is_to_inherit_and_no_others(way):
     read, lock = os.pipe()
-    lease, foreign = os.dup(read), os.dup(read)
+    namespace_lock, foreign = os.dup(read), os.dup(read)
     os.set_inheritable(foreign, True)  # noqa: FBT003 - as a shell leaves one to what it starts
-    found = Programs(Funnel(), lambda: lease).run("test", [sys.executable, "-c", LOOK], limit=LIMIT, lock=lock)
-    for each in (read, lock, lease, foreign):
+    found = Programs(Funnel(), lambda: namespace_lock).run("test", [sys.executable, "-c", LOOK], limit=LIMIT, lock=lock)
+    for each in (read, lock, namespace_lock, foreign):
         os.close(each)
     open_ones, leads, given = found.out.splitlines()
-    assert open_ones == str(sorted([0, 1, 2, lock, lease])), way
+    assert open_ones == str(sorted([0, 1, 2, lock, namespace_lock])), way
     assert (leads, given) == ("True", "''")
 
 

@@ -220,7 +220,7 @@ def test_a_job_that_a_person_resumes_gets_that_persons_variables(mine, attended)
 def test_what_fleet_starts_for_a_person_is_not_unattended(mine, monkeypatch, for_person):
     passed: list[dict[str, str]] = []
     world = mine.fleet.world
-    monkeypatch.setattr(world.programs, "leave", lambda _effect, _words, *, env, cwd: passed.append(env))  # noqa: ARG005
+    monkeypatch.setattr(world.programs, "start_detached", lambda _effect, _words, *, env, cwd: passed.append(env))  # noqa: ARG005
     with shell(MY_KEY="of the person", FLEET_DISPATCH_ID="0a0b0c0d"):
         World.start_fleet(world, "resume", "x", for_person=for_person)
     (env,) = passed

@@ -37,7 +37,9 @@ def test_by_a_gate_a_file_a_folder_or_a_lock(moved):
         lambda: world.files.publish("prompts/one", b"text"),
         lambda: world.files.make_folder(f"{world.home}/projects/p/worktrees"),
         lambda: world.files.link("projects/p/one", to="elsewhere"),
-        lambda: world.children.start("job step", ["true"], env={}, cwd="/", output=f"{world.home}/logs/one", limit=1),
+        lambda: world.job_commands.start(
+            "job step", ["true"], env={}, cwd="/", output=f"{world.home}/logs/one", limit=1
+        ),
     ):
         with pytest.raises((errors.FleetError, OSError)):
             act()

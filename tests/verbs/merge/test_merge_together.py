@@ -129,13 +129,13 @@ def test_a_batch_that_is_interrupted_leaves_nothing_and_can_be_merged_again(seve
 
 def test_one_that_is_interrupted_while_the_branch_moves_is_finished_and_not_called_failed(several, monkeypatch):
     fleet = several.scene.open()
-    move = fleet.world.proofs.move_and_keep
+    move = fleet.world.proofs.move_and_protect
 
     def moved(*words, **options):
         assert move(*words, **options)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fleet.world.proofs, "move_and_keep", moved)
+    monkeypatch.setattr(fleet.world.proofs, "move_and_protect", moved)
     with pytest.raises(KeyboardInterrupt):
         fleet.merge.together(project=PROJECT, slugs=["a", "b"])
     several.scene.machine.table.exit(several.scene.process_of(fleet))
@@ -147,7 +147,7 @@ def test_one_that_is_interrupted_while_the_branch_moves_is_finished_and_not_call
 def die(several, monkeypatch, *slugs: str, before_moving: bool) -> None:
     """Merge in a process that dies just before or just after it moved the branch."""
     fleet = several.scene.open()
-    move = fleet.world.proofs.move_and_keep
+    move = fleet.world.proofs.move_and_protect
 
     class Death(BaseException):
         pass
@@ -158,7 +158,7 @@ def die(several, monkeypatch, *slugs: str, before_moving: bool) -> None:
         raise Death
 
     with monkeypatch.context() as patched:
-        patched.setattr(fleet.world.proofs, "move_and_keep", moved)
+        patched.setattr(fleet.world.proofs, "move_and_protect", moved)
         with pytest.raises(Death):
             fleet.merge.together(project=PROJECT, slugs=list(slugs))
     several.scene.machine.table.exit(several.scene.process_of(fleet))
@@ -198,7 +198,7 @@ def test_a_decision_before_the_branch_moves_counts(several):
 @pytest.mark.parametrize("act", ["abandon", "unclaim"])
 def test_a_decision_while_the_branch_moves_is_refused_and_not_lost_in_silence(several, monkeypatch, act):
     fleet = several.scene.open()
-    move = fleet.world.proofs.move_and_keep
+    move = fleet.world.proofs.move_and_protect
 
     def moved(*words, **options):
         with pytest.raises(BeingMerged, match=f"{PROJECT}/a is being merged at this moment, by [0-9a-f]+") as refused:
@@ -206,13 +206,13 @@ def test_a_decision_while_the_branch_moves_is_refused_and_not_lost_in_silence(se
         assert "try again" in refused.value.next_step
         return move(*words, **options)
 
-    monkeypatch.setattr(fleet.world.proofs, "move_and_keep", moved)
+    monkeypatch.setattr(fleet.world.proofs, "move_and_protect", moved)
     assert fleet.merge.task(project=PROJECT, slug="a").changed
 
 
 def test_what_was_announced_by_a_merge_that_failed_keeps_nobody_from_deciding(several, monkeypatch):
     fleet = several.scene.open()
-    monkeypatch.setattr(fleet.world.proofs, "move_and_keep", lambda *_words, **_options: False)
+    monkeypatch.setattr(fleet.world.proofs, "move_and_protect", lambda *_words, **_options: False)
     with pytest.raises(Refused, match="moved meanwhile"):
         fleet.merge.task(project=PROJECT, slug="a")
     several.scene.open().tasks.abandon(project=PROJECT, slug="a", override=True)

@@ -134,7 +134,7 @@ class Dispatches(Part):
 
         First settle the dispatches whose agent has died unnoticed. `project` None means all projects.
         """
-        return resume_all.resumable(self._by.context, project)
+        return resume_all.settle_and_list_resumable(self._by.context, project)
 
     def resume_all(self, project: str | None = None) -> ResumedMany:
         """Resume every interrupted dispatch and job of one project or (None) of all.

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         StepOutput,
         Validation,
     )
-    from fleet.verbs.jobs.begin import Asked
+    from fleet.verbs.jobs.begin import JobRequest
     from fleet.verbs.jobs.progress import Tell
-    from fleet.verbs.jobs.run import Wish
+    from fleet.verbs.jobs.run import StillWanted
 
     # `list` is a method of the class below.
     JobViews = list[JobView]
@@ -39,7 +39,7 @@ class Jobs(Part):
 
     __slots__ = ()
 
-    def run(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> JobEnded:
+    def run(self, asked: JobRequest, tell: Tell, wanted: StillWanted = lambda: True) -> JobEnded:
         """Run a job until it is done, has failed, or is cancelled. It pauses when `wanted` returns False.
 
         A job whose id is known runs again: its input is read anew, and items that are done stay done. `tell` is called
@@ -50,13 +50,13 @@ class Jobs(Part):
         self._by.may("jobs.run")
         return begin.run_job(self._by.context, asked, os.environ, tell, wanted)
 
-    def plan(self, asked: Asked) -> JobPlan:
+    def plan(self, asked: JobRequest) -> JobPlan:
         """Return what a run of the job would begin with. Changes nothing."""
         from fleet.verbs.jobs import begin
 
         return begin.plan(self._by.context, asked, os.environ)
 
-    def resume(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> JobEnded:
+    def resume(self, ident: str, tell: Tell, wanted: StillWanted = lambda: True, *, force: bool = False) -> JobEnded:
         """Resume a job where its last runner stopped. With `force`, first stop the process that runs the job.
 
         `tell` and `wanted` are as in `run`.

@@ -31,7 +31,7 @@ class Sweep(Part):
         """
         if kill:
             self._by.may("sweep.run")
-        return sweep.sweep(self._by.context, kill=kill, phases=phases)
+        return sweep.sweep(self._by.context, acts=kill, phases=phases)
 
     def kept_trees(self) -> list[KeptTree]:
         """Return the worktrees of archived tasks that are kept because they hold work that is not committed or merged."""

@@ -102,8 +102,8 @@ ARGUMENTS = {
     ("projects.begin", "chosen"): ("fleet.model.results.projects", "Chosen"),
     ("claims.acquire_prompt", "wanted"): ("fleet.verbs.agents.prompts", "WantedPrompt"),
     ("graph.add_list", "items"): ("fleet.model.tasks.markdown_list", "Item"),
-    ("jobs.run", "asked"): ("fleet.verbs.jobs.begin", "Asked"),
-    ("jobs.plan", "asked"): ("fleet.verbs.jobs.begin", "Asked"),
+    ("jobs.run", "asked"): ("fleet.verbs.jobs.begin", "JobRequest"),
+    ("jobs.plan", "asked"): ("fleet.verbs.jobs.begin", "JobRequest"),
 }
 # The classes whose fields a method takes as further arguments: module and name. A field that is null has its default.
 FURTHER = {

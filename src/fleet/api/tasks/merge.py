@@ -64,7 +64,7 @@ class Merge(Part):
 
     def ahead(self, *, project: str) -> str | None:
         """Return as text which merge of the project runs now: another one has to wait for it. None when none runs."""
-        return turn.describe_ahead(self._by.view, project)
+        return turn.describe_running_merge(self._by.view, project)
 
     def mergeable(self, *, project: str) -> list[str]:
         """Return the slugs of the project's tasks whose work waits to be merged, most urgent first.

@@ -46,14 +46,14 @@ class Retry:
     backoff: int
     longest: int
 
-    def wait(self, failures: int, share: float) -> int:
+    def wait(self, failures: int, fraction: float) -> int:
         """Return how many milliseconds to wait after this many failures.
 
-        The time doubles with each failure, up to `longest`. `share`, a random number from 0 to 1, picks a moment in the
+        The time doubles with each failure, up to `longest`. `fraction`, a random number from 0 to 1, picks a moment in the
         second half of that time.
         """
         whole = min(self.backoff * 2 ** min(failures - 1, 40), self.longest)
-        return int(whole * (0.5 + share / 2))
+        return int(whole * (0.5 + fraction / 2))
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
-    from fleet.world.git.worktree_status import Worktree
+    from fleet.world.git.worktree_status import ListedWorktree
     from fleet.world.world import World
 
 
@@ -20,7 +20,7 @@ def has_lost_its_pointer(claim: Claim) -> bool:
     return claim.is_leaving and os.path.isdir(claim.name) and leftovers.has_no_pointer(claim.name)
 
 
-def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
+def is_registered_on_branch(claim: Claim, here: ListedWorktree) -> bool:
     """Return whether an interrupted removal deleted a worktree's `.git` file while git still lists it on the claim's branch.
 
     `here` is git's entry for the worktree.

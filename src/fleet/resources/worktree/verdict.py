@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, first_names, is_disposable
 from fleet.resources.worktree.half_removed import has_lost_its_pointer
-from fleet.world.git.ignored import IgnoredRemains, digest
+from fleet.world.git.ignored import IrreproducibleFiles, digest
 from fleet.world.git.nested import repositories
 from fleet.world.git.nested.submodules import other_repositories_among
 from fleet.world.git.refs import rebased_branch
@@ -123,7 +123,7 @@ def _verdict_on_ignored(claim: Claim, world: World, status: TreeStatus, disposab
         return is_disposable(name, disposable) or (bool(copied) and digest(f"{claim.name}/{name}") == copied)
 
     ignored = (*status.ignored, *repositories.ignored_in_submodules(world.git, claim.name))
-    left = IgnoredRemains(claim.name, is_reproducible).add(ignored)
+    left = IrreproducibleFiles(claim.name, is_reproducible).add(ignored)
     return Aside(paths=tuple(left.paths), files=left.files, size=left.size) if left.paths else Go()
 
 

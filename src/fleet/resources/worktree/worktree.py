@@ -30,7 +30,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
     from fleet.resources.kind import Order
-    from fleet.world.git.worktree_status import Worktree as Listed
+    from fleet.world.git.worktree_status import ListedWorktree
     from fleet.world.world import World
 
 GATE_WAIT = 600.0
@@ -60,7 +60,7 @@ class Worktree:
         """
         return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
 
-    def _look_in_list(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
+    def _look_in_list(self, claim: Claim, known: list[ListedWorktree] | None, world: World) -> Look:
         """Return whether the worktree is ours, absent, foreign or unknown, by git's list of worktrees `known`.
 
         If git failed, `known` is None: unused leftovers of the claim's interrupted creation are then ours, all else is unknown.
@@ -217,7 +217,7 @@ def _refuse_losing_work(claim: Claim, world: World) -> None:
         raise errors.GitRefused(what=f"remove {claim.name}", why=f"it has {verdict.files} new ignored files; try again")
 
 
-def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: World) -> errors.WorktreeRefused:
+def _worktree_refused(claim: Claim, look: Look, here: ListedWorktree | None, world: World) -> errors.WorktreeRefused:
     """Return the error for an existing worktree that cannot be used, with what a person can do.
 
     `here` is git's entry for the worktree, None when git has none.
@@ -230,6 +230,6 @@ def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: Worl
     return errors.WorktreeRefused(path=claim.name, why=f"it is {look}", advice=advice)
 
 
-def _registered_worktree(claim: Claim, known: list[Listed]) -> Listed | None:
+def _registered_worktree(claim: Claim, known: list[ListedWorktree]) -> ListedWorktree | None:
     """Return the claim's worktree from git's list; None when git does not list it."""
     return next((listed for listed in known if os.path.realpath(listed.path) == os.path.realpath(claim.name)), None)

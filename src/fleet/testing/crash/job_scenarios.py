@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleet.testing.crash.scenarios import BYSTANDER, Scenario, add_bystander, sweep_home, until
 from fleet.testing.scene import PROJECT
-from fleet.verbs.jobs.begin import Asked
+from fleet.verbs.jobs.begin import JobRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], Non
 
 def _run(fleet: Fleet) -> None:
     """Run the scene's job to its end."""
-    fleet.jobs.run(Asked(project=PROJECT, file=f"{fleet.home}/job.yml"), lambda _event: None)
+    fleet.jobs.run(JobRequest(project=PROJECT, file=f"{fleet.home}/job.yml"), lambda _event: None)
 
 
 def _wait_for_sessions(scene: Scene) -> list[str]:

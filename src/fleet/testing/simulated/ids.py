@@ -22,7 +22,7 @@ class SimulatedIds(Ids):
         """Return a new idempotency key."""
         return f"{self._next():024x}"
 
-    def share(self) -> float:
+    def random_fraction(self) -> float:
         """Return 0.5 in place of a random number from 0 to 1."""
         return 0.5
 

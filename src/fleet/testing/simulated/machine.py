@@ -33,7 +33,7 @@ class SimulatedHost(Host):
         return "simulated"
 
     @property
-    def machine(self) -> str:
+    def machine_id(self) -> str:
         """Return the id of the machine."""
         return self._machine.ident
 
@@ -49,7 +49,7 @@ class SimulatedMachine:
     def __init__(self, *, cgroups: str = "") -> None:
         self.clock = SimulatedClock()
         self.ids = SimulatedIds()
-        self.ident = Host().machine
+        self.ident = Host().machine_id
         # The folder of the control groups; empty when the machine has none.
         self.cgroups = cgroups
         self.servers: dict[int, SimulatedServer] = {}

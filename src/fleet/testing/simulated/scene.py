@@ -119,7 +119,7 @@ class SimulatedScene:
         with self.machine.surroundings(process):
             launched = fleet.sessions.launch(ident)
         fleet.close()
-        for handle in {launched.lease, *(launched.handles or ())} - {-1}:
+        for handle in {launched.namespace_lock, *(launched.handles or ())} - {-1}:
             os.close(handle)
         process.become(launched.words, launched.env, launched.cwd)
         return process

@@ -102,7 +102,7 @@ def _holder_lives_error(context: Context, project: str, holder: Dispatch, left: 
     own = is_own(context, holder)
     process = Identity.parse(holder.process or holder.spawner)
     life = context.world.processes.life(process) if own else "unknown"
-    far = not own or (life == "unknown" and process is not None and process.host != context.world.host.machine)
+    far = not own or (life == "unknown" and process is not None and process.host != context.world.host.machine_id)
     advice = _advice(project, holder, left, life=life, far=far)
     return errors.CoordinatorLives(
         project=project,

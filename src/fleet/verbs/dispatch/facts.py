@@ -285,9 +285,9 @@ def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> s
 
     "" for a process of this machine, and when there is no process.
     """
-    if process is None or process.host == context.world.host.machine:
+    if process is None or process.host == context.world.host.machine_id:
         return ""
-    there, here = host_named(context, process.host), host_named(context, context.world.host.machine)
+    there, here = host_named(context, process.host), host_named(context, context.world.host.machine_id)
     return f": it is of {there}, and this is {here}; {disown_hint(row.id)}"
 
 

@@ -68,7 +68,7 @@ _STEP = ["job", "step"]
 class Launched:
     """The program that this process is about to become: its path, arguments (`words`), environment and folder.
 
-    `lease` and `handles` are file descriptors that the program inherits; -1 and None when there are none.
+    `namespace_lock` and `handles` are file descriptors that the program inherits; -1 and None when there are none.
     """
 
     program: str
@@ -76,7 +76,7 @@ class Launched:
     env: dict[str, str]
     cwd: str
     # Descriptor of the inherited lock which shows that a process in this pid namespace uses the home; -1 for none.
-    lease: int = -1
+    namespace_lock: int = -1
     # Descriptors that a sandbox inherits; None when the engine is started in none.
     handles: tuple[int, ...] | None = None
     # Whether the program is fleet itself (an item of a job): this process then does its work, which saves a start of Python.
@@ -99,7 +99,7 @@ class Launched:
             signal.SIGXFSZ,
         ):  # Python ignores these signals, and the engine would inherit that
             signal.signal(number, signal.SIG_DFL)
-        for handle in (self.lease, *(self.handles or ())):
+        for handle in (self.namespace_lock, *(self.handles or ())):
             if handle >= 0:
                 os.set_inheritable(handle, True)  # noqa: FBT003 - takes no keyword
         if self.handles is not None:  # signals for the agent must not end the sandbox around it
@@ -261,18 +261,27 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
     variables |= permissions.variables(engine, allowed)
     variables |= inject_hooks.inject_rules(context, engine, row.project, role, allowed)
     env = command.environment(engine, os.environ, variables)
-    words, lease = (
+    words, namespace_lock = (
         command.words(engine, filling, resume=row.resumes == "conversation"),
-        context.world.namespaces.handed_on(),
+        context.world.namespaces.duplicate_lock(),
     )
     if row.sandbox is None:
         is_fleet = program == context.world.fleet_program and words[1:] == _STEP
-        return Launched(program=program, words=words, env=env, cwd=cwd, lease=lease, is_fleet=is_fleet)
+        return Launched(
+            program=program, words=words, env=env, cwd=cwd, namespace_lock=namespace_lock, is_fleet=is_fleet
+        )
     words[0] = program
     files = _files_of_agent(context, row, engine, prompt_file, role)
     work = sandbox.SandboxWork(cwd=cwd, repository=repository, writes=row.slug is not None, files=files)
-    made = sandbox.enclose(context, engine, work, words, env, lease=lease)
-    return Launched(program=made.words[0], words=made.words, env=made.env, cwd=cwd, lease=lease, handles=made.handles)
+    made = sandbox.enclose(context, engine, work, words, env, namespace_lock=namespace_lock)
+    return Launched(
+        program=made.words[0],
+        words=made.words,
+        env=made.env,
+        cwd=cwd,
+        namespace_lock=namespace_lock,
+        handles=made.handles,
+    )
 
 
 def _files_of_agent(context: Context, row: Dispatch, engine: Engine, prompt_file: str, role: str) -> tuple[str, ...]:

@@ -342,7 +342,7 @@ def _choose_tmux_server(context: Context) -> Identity:
     gate.take(wait=60)
     try:
         if known is not None and life == "alive":
-            return context.world.tmux.recalled(known)
+            return context.world.tmux.recall_server(known)
         return context.world.tmux.ensure_server()
     finally:
         gate.give()

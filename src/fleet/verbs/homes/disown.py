@@ -107,7 +107,7 @@ def _path_of_local_home(context: Context, row: Dispatch | Job) -> str:
         if row.home is not None or not isinstance(row, q.Dispatch) or row.host != context.world.host.id:
             return ""
         return os.path.dirname(row.tmux_socket) if os.path.lexists(row.tmux_socket) else ""
-    if known.machine != context.world.host.machine:
+    if known.machine != context.world.host.machine_id:
         return ""
     record = home_record.read(known.path)
     return known.path if record is not None and record.id == known.id else ""

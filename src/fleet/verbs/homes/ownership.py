@@ -58,7 +58,7 @@ def owner_of(context: Context, row: Value | Claim) -> str:
 
 def host_named(context: Context, ident: str) -> str:
     """Return a host's name and id as text; only the id when no home is known on that host."""
-    if ident == context.world.host.machine:
+    if ident == context.world.host.machine_id:
         return f"{context.world.host.name} (host {ident})"
     known = context.store.read(lambda rows: q.home_on_host(rows, host=ident))
     return f"{known.name} (host {ident})" if known is not None else f"host {ident}"
@@ -96,12 +96,12 @@ def disown_hint(ident: str) -> str:
 
 def note_machine(world: World) -> None:
     """Record in home.json the machine that the home is on now, if it has changed. The host id stays."""
-    if world.record.machine != world.host.machine:
-        world.record = home_change.change(world.home, world.funnel, machine=world.host.machine)
+    if world.record.machine != world.host.machine_id:
+        world.record = home_change.change(world.home, world.funnel, machine=world.host.machine_id)
 
 
 def note_home(tx: Tx, world: World) -> None:
     """Record this home among those that use the database, in the transaction that adds a row which this home owns."""
     record = world.record
-    q.see_home(tx, id=record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
+    q.see_home(tx, id=record.id, host=world.host.id, machine=world.host.machine_id, name=world.host.name,
            path=record.path, at=tx.at)  # fmt: skip

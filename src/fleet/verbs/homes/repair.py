@@ -44,7 +44,7 @@ def home_view(context: Context) -> HomeView:
         path=record.path,
         database=record.database,
         here=here,
-        machine_now=context.world.host.machine,
+        machine_now=context.world.host.machine_id,
         moved=record.path != here,
         others=[OtherHome.made_of(row) for row in others],
     )
@@ -194,7 +194,7 @@ def _record_move(context: Context) -> Change[None]:
             q.move_claim(tx, id=before.id, was=before.name, name=after.name, data=jsontext.dumps(after.data), at=tx.at)
         q.move_sockets(tx, home=world.record.id, host=world.host.id, was=socket_path(old), socket=world.tmux.socket,
                        at=tx.at)  # fmt: skip
-        q.see_home(tx, id=world.record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
+        q.see_home(tx, id=world.record.id, host=world.host.id, machine=world.host.machine_id, name=world.host.name,
                    path=new, at=tx.at)  # fmt: skip
         tx.note(was=old, path=new, claims=[str(before) for before, _after in moves])
 

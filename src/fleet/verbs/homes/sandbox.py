@@ -145,12 +145,18 @@ def _refuse_shown_home(context: Context) -> None:
 
 
 def enclose(
-    context: Context, engine: Engine, work: SandboxWork, words: list[str], env: Mapping[str, str], *, lease: int = -1
+    context: Context,
+    engine: Engine,
+    work: SandboxWork,
+    words: list[str],
+    env: Mapping[str, str],
+    *,
+    namespace_lock: int = -1,
 ) -> Enclosed:
     """Return an agent's command inside its sandbox. Creates the folders that the engine writes to, if they are missing.
 
-    The result's descriptors are open, and the sandbox has to inherit them. The descriptor `lease` stays open as long as
-    the sandbox exists; -1 for none.
+    The result's descriptors are open, and the sandbox has to inherit them. The descriptor `namespace_lock` stays open as
+    long as the sandbox exists; -1 for none.
     """
     home, given = context.world.home, {name: value for name, value in env.items() if name not in sandbox.LEFT_OUT}
     person = expand_path("~", env)
@@ -173,9 +179,9 @@ def enclose(
         write=(*_expanded_paths((*engine.sandboxed.write, *context.settings().agents_sandbox_write), env), *write),
         kept=kept,
     )
-    held = [lease] if lease >= 0 else []
+    held = [namespace_lock] if namespace_lock >= 0 else []
     wrapped = sandbox.words(_bubblewrap(), inside, words, cwd=work.cwd, copies=copies, blank=blank)
-    wrapped[1:1] = ["--sync-fd", str(lease)] if held else []
+    wrapped[1:1] = ["--sync-fd", str(namespace_lock)] if held else []
     declared = {engine.root_sandbox: "1"} if engine.root_sandbox else {}
     return Enclosed(words=wrapped, env=given | declared, handles=(*copies.values(), *blank.values(), *held))
 

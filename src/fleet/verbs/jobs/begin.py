@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from fleet.store.queries import Job
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
-    from fleet.verbs.jobs.run import Wish
+    from fleet.verbs.jobs.run import StillWanted
     from fleet.world.files.gates import Gate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class JobRequest:
     """A person's request to run a job.
 
     `file` is the path of the job's document; `variables` are given with --set. Without `id` the job gets a new id.
@@ -61,7 +61,7 @@ def validate(file: str) -> Validation:
     return Validation(file=file, valid=not problems, faults=problems)
 
 
-def plan(context: Context, asked: Asked, environment: Mapping[str, str]) -> JobPlan:
+def plan(context: Context, asked: JobRequest, environment: Mapping[str, str]) -> JobPlan:
     """Return the parameters, steps and limits that the job would run with. Changes nothing.
 
     `environment` gives values for the variables that the document uses.
@@ -89,7 +89,7 @@ def shown_parameters(source: str, parameters: dict[str, str]) -> dict[str, str]:
     return {name: value if written.get(name) == value else HIDDEN for name, value in parameters.items()}
 
 
-def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
+def prepare(context: Context, asked: JobRequest, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
     """Return the record and the workflow of a new job.
 
     Raises BadInput for a bad document or variable, and the error of an engine that cannot run its steps. Writes nothing.
@@ -161,7 +161,9 @@ def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> N
         raise errors.Refused(what=what)
 
 
-def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:
+def run_job(
+    context: Context, asked: JobRequest, environment: Mapping[str, str], tell: Tell, wanted: StillWanted
+) -> JobEnded:
     """Record a job and run it to its end. A job whose id is known runs again, with its input read again; done items stay done.
 
     `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises ResumeInProgress
@@ -182,7 +184,7 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
         gate.give()
 
 
-def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> JobEnded:
+def resume_job(context: Context, ident: str, tell: Tell, wanted: StillWanted, *, force: bool = False) -> JobEnded:
     """Resume a job and run it to its end, holding its gate.
 
     When another process holds the gate, stop that process if `force`, else raise ResumeInProgress. `tell` is called

@@ -28,11 +28,11 @@ def wait_of_job(context: Context, job: Job) -> str | None:
     """
     if job.state != "running":
         return None
-    waits = EngineWait(context, job, read(job.source, f"the document of job {job.id}"))
+    wait = EngineWait(context, job, read(job.source, f"the document of job {job.id}"))
     try:
-        return waits.waits()
+        return wait.why_waiting()
     except (errors.BadInput, errors.NotTrusted):  # the project's settings name no engine, or cannot be read
-        return waits.money() or None
+        return wait.spent_budget_text() or None
 
 
 def _describe_hold(row: EngineHold, now: int) -> str:
@@ -71,15 +71,15 @@ class EngineWait:
 
     def in_words(self) -> str:
         """Return what the job waits for, as text: the spent budget, the held engines and until when; "" for nothing."""
-        money, now = self.money(), self._context.world.clock.now()
-        return ", ".join([*([money] if money else []), *(_describe_hold(row, now) for row in self._holds())])
+        budget, now = self.spent_budget_text(), self._context.world.clock.now()
+        return ", ".join([*([budget] if budget else []), *(_describe_hold(row, now) for row in self._holds())])
 
-    def money(self) -> str:
+    def spent_budget_text(self) -> str:
         """Return which budget of the job's project or of the day is spent, for people; "" when none is."""
         spent = self._spent()
         return spent.refusal().spoken if spent is not None else ""
 
-    def waits(self) -> str | None:
+    def why_waiting(self) -> str | None:
         """Return what the job waits for, for people, while no item may run; None when an item may run."""
         return self.in_words() if self.room() == 0 else None
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _EVERY = 0.5
 
 
-class Progress:
+class ProgressReporter:
     """Sends the events of one runner to a surface: `tell` is called with each event."""
 
     def __init__(self, context: Context, job: str, tell: Tell) -> None:

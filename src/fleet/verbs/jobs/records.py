@@ -247,7 +247,7 @@ def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class ItemFailure:
+class FailedAttempt:
     """A failed attempt: the next state of its item, and what the item's history says of it.
 
     `where` names what failed, such as "map step 2". `not_before` is the time of the retry, None when there is none.
@@ -262,11 +262,11 @@ class ItemFailure:
 
 
 def record_outcomes(
-    job: Job, passed: list[Item], failed: list[ItemFailure], steps: list[JobStep], *, merge: bool
+    job: Job, passed: list[Item], failed: list[FailedAttempt], steps: list[JobStep], *, merge: bool
 ) -> Change[None]:
     """Return the change that records ended attempts, with their steps.
 
-    A passed item is to be merged next if `merge`, else it is done. A failed item gets the state in its `ItemFailure`.
+    A passed item is to be merged next if `merge`, else it is done. A failed item gets the state in its `FailedAttempt`.
     """
 
     def work(tx: Tx) -> None:
@@ -286,7 +286,7 @@ def record_outcomes(
     return Change(f"job {job.id}: {len(passed)} passed, {len(failed)} failed", work)
 
 
-def _record_failure(tx: Tx, job: Job, failure: ItemFailure) -> None:
+def _record_failure(tx: Tx, job: Job, failure: FailedAttempt) -> None:
     """Record one failed attempt in the item's row and history."""
     item = failure.item
     failed = {

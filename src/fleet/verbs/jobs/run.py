@@ -23,7 +23,7 @@ from fleet.verbs.jobs.items import attempts, inputs, item_outcome, merge_item, r
 from fleet.verbs.jobs.items.in_place import InPlace
 from fleet.verbs.jobs.items.item_outcome import ItemAttempt
 from fleet.verbs.jobs.items.own_processes import OwnProcesses, end_leftovers
-from fleet.verbs.jobs.progress import Progress
+from fleet.verbs.jobs.progress import ProgressReporter
 from fleet.verbs.jobs.report import write_report
 from fleet.world.home import paths
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
 
-    Wish = Callable[[], bool]
+    StillWanted = Callable[[], bool]
 
 _LOOK_AGAIN = 0.15
 _LOOK_SOON = 0.004
@@ -47,7 +47,7 @@ class _Halt(Exception):
     """Raised to stop the runner; the job is then paused, or stays cancelled."""
 
 
-def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
+def run_to_end(context: Context, ident: str, tell: Tell, wanted: StillWanted) -> JobEnded:
     """Run a job until it is done, paused, failed or cancelled, and write its report. The caller holds the job's gate.
 
     `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises Refused for a job
@@ -85,7 +85,7 @@ def release_all(context: Context, job: Job) -> list[str]:
 class Runner:
     """The runner of one job: a loop that starts, settles and merges its items."""
 
-    def __init__(self, context: Context, job: Job, workflow: Workflow, tell: Tell, wanted: Wish) -> None:
+    def __init__(self, context: Context, job: Job, workflow: Workflow, tell: Tell, wanted: StillWanted) -> None:
         self._context = context
         self._job = job
         self._workflow = workflow
@@ -99,7 +99,7 @@ class Runner:
         self._merged: list[str] = []
         self._patience = _LOOK_SOON
         self._engines = EngineWait(context, job, workflow)
-        self.progress = Progress(context, job.id, tell)
+        self.progress = ProgressReporter(context, job.id, tell)
 
     def run(self) -> tuple[JobState, str | None]:
         """Run all phases, and end the processes that this runner started. Return the job's end state and the reason.
@@ -156,7 +156,7 @@ class Runner:
         values = run_step.values_of(self._context, self._job, self._workflow.steps, "input", None)
         try:
             contents = inputs.items_of(
-                self._context, self._workflow, where, values, inputs.CommandRunner(self._own, self._check_wanted)
+                self._context, self._workflow, where, values, inputs.InputCommandContext(self._own, self._check_wanted)
             )
         finally:
             self._own.release()
@@ -219,7 +219,7 @@ class Runner:
                 started = self._start_items(part)
             finally:
                 self._release_ended()
-            self.progress.tell_counts(self._engines.waits())
+            self.progress.tell_counts(self._engines.why_waiting())
             rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job.id, part=part))
             if not started and not self._at_work(part):
                 if not rest.n:
@@ -312,7 +312,7 @@ class Runner:
         now, ids = self._context.world.clock.now(), self._context.world.ids
         passed = [each.item for each in ended if each.outcome.passed]
         failed = [
-            item_outcome.failure(self._workflow, each.item, each.outcome, now=now, share=ids.share())
+            item_outcome.failure(self._workflow, each.item, each.outcome, now=now, fraction=ids.random_fraction())
             for each in ended
             if not each.outcome.passed
         ]
@@ -336,7 +336,7 @@ class Runner:
             self.progress.tell_item(each.item, "waiting", f"{self._engines.in_words()}; {each.outcome.reason}")
         return [each for each in ended if each.outcome.signature != items.LIMIT]
 
-    def _stop_if_failing(self, failed: list[records.ItemFailure]) -> None:
+    def _stop_if_failing(self, failed: list[records.FailedAttempt]) -> None:
         """Remove the worktrees of skipped items, then stop or pause the job if too much has failed.
 
         Raises JobFailed to stop it: an item is dead and the workflow's `on_failure` is "stop". Raises _Halt to pause
@@ -397,7 +397,9 @@ class Runner:
         try:
             commit = merge_item.merge(self._context, self._job, row.id)
         except (errors.NotMergeable, errors.GitRefused) as error:
-            parked = records.ItemFailure(item=row, state="parked", reason=str(error), signature="merge", where="merge")
+            parked = records.FailedAttempt(
+                item=row, state="parked", reason=str(error), signature="merge", where="merge"
+            )
             self._context.commit(records.record_outcomes(self._job, [], [parked], [], merge=True))
             self.progress.tell_item(row, "parked", str(error))
             return

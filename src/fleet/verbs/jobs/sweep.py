@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def sweep_ended_items(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release the worktrees of ended items in jobs without a runner. Without `kill`, only report them."""
+def sweep_ended_items(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Release the worktrees of ended items in jobs without a runner. Without `acts`, only report them."""
     for row in context.store.read(q.job_litter):
         if not is_own(context, row):
             continue  # the gate of another home's job is in that home
@@ -32,23 +32,23 @@ def sweep_ended_items(context: Context, *, kill: bool) -> Iterator[Swept]:
         except errors.GateHeld:
             continue
         try:
-            finding = _release_item(context, row, kill=kill)
+            finding = _release_item(context, row, acts=acts)
         finally:
             gate.give()
         yield finding
 
 
-def _release_item(context: Context, row: JobLitter, *, kill: bool) -> Swept:
-    """Release the worktree of an ended item and return the finding; without `kill`, only return the finding."""
+def _release_item(context: Context, row: JobLitter, *, acts: bool) -> Swept:
+    """Release the worktree of an ended item and return the finding; without `acts`, only return the finding."""
     job = context.store.read(lambda rows: records.job_of(rows, row.job))
     status = "done" if row.state == "done" else "abandoned"
     proof = f"the item is {row.state}, the job is {row.job_state}, and nobody runs it"
-    return act_on(f"the bundle of {row.project}/{row.slug}", "its item is over", proof, "let it go", kill,
+    return act_on(f"the bundle of {row.project}/{row.slug}", "its item is over", proof, "let it go", acts,
                  lambda: merge_item.release_item(context, job, row.item, status=status))  # fmt: skip
 
 
-def sweep_leftovers(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Kill the processes that dead runners left, and release their claims. Without `kill`, only report them.
+def sweep_leftovers(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Kill the processes that dead runners left, and release their claims. Without `acts`, only report them.
 
     Processes are left alone while their own runner, or another runner of the job, may be alive.
     """
@@ -59,7 +59,7 @@ def sweep_leftovers(context: Context, *, kill: bool) -> Iterator[Swept]:
             continue
         proof = f"{each.runner}, which ran the job, is dead" if each.runner else "nobody holds the job's gate"
         action = "kill them and release their claim" if each.processes else "release their claim"
-        yield act_on(what, why, proof, action, kill, lambda: _end_leftovers(context, each))  # noqa: B023
+        yield act_on(what, why, proof, action, acts, lambda: _end_leftovers(context, each))  # noqa: B023
 
 
 def _end_leftovers(context: Context, left: Leftovers) -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import TaskState
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
-    from fleet.verbs.merge.tree.merging import Made
+    from fleet.verbs.merge.tree.merging import MergedOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ def _split_group(context: Context, group: list[BatchEntry], error: Exception) ->
     return [group[:middle], group[middle:]]
 
 
-def _entries_with_merges(group: list[BatchEntry], made: list[Made]) -> list[tuple[BatchEntry, Made]]:
+def _entries_with_merges(group: list[BatchEntry], made: list[MergedOrder]) -> list[tuple[BatchEntry, MergedOrder]]:
     """Return each merge that was made, with the entry of its task."""
     by_dispatch = {entry.order.dispatch: entry for entry in group}
     return [(by_dispatch[each.order.dispatch], each) for each in made]
@@ -179,7 +179,7 @@ def _at_the_tip(context: Context, group: list[BatchEntry]) -> list[BatchEntry]:
     return [replace(entry, order=replace(entry.order, base=tip)) for entry in group]
 
 
-def _publish_group(context: Context, group: list[BatchEntry], made: list[Made]) -> None:
+def _publish_group(context: Context, group: list[BatchEntry], made: list[MergedOrder]) -> None:
     """Announce the merge commits, then move the integration branch to the last one by compare-and-set.
 
     After the announcement nobody can change the tasks. Raises Refused, and merges nothing, when a task was changed
@@ -187,13 +187,13 @@ def _publish_group(context: Context, group: list[BatchEntry], made: list[Made]) 
     """
     order = group[0].order
     context.commit(_announce_merges(_entries_with_merges(group, made)))
-    if not context.world.proofs.move_and_keep(
+    if not context.world.proofs.move_and_protect(
         order.repository, order.integration, new=made[-1].commit, old=order.base or ""
     ):
         raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
 
 
-def _announce_merges(pairs: list[tuple[BatchEntry, Made]]) -> Change[None]:
+def _announce_merges(pairs: list[tuple[BatchEntry, MergedOrder]]) -> Change[None]:
     """Return the change that announces merge commits; committing it raises Refused if one of the tasks has changed."""
 
     def work(tx: Tx) -> None:
@@ -222,7 +222,7 @@ def _withdraw_announcement(context: Context, group: list[BatchEntry]) -> None:
     context.commit(Change(f"try {', '.join(entry.slug for entry in group)} apart", work))
 
 
-def _record_merge(context: Context, entry: BatchEntry, made: Made) -> None:
+def _record_merge(context: Context, entry: BatchEntry, made: MergedOrder) -> None:
     """End the finisher and record the merge of its task, in one transaction."""
     order = made.order
     facts = {"integration": order.integration, "made": made.commit, "work": order.work, "base": made.onto}

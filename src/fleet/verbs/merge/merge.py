@@ -181,7 +181,7 @@ def _describe_work_elsewhere(context: Context, project: str, slug: str, state: T
     For uncommitted changes the stage is `fix`, so that an agent commits them; for commits elsewhere it is `finisher`,
     for a person. Files that an agent left uncommitted on purpose do not count.
     """
-    outside = work_outside_branch(context, project, slug, context.settings(project).integration)
+    outside = describe_work_outside_branch(context, project, slug, context.settings(project).integration)
     if outside:
         return Elsewhere(outside)
     if state.left_uncommitted is not None:
@@ -189,7 +189,7 @@ def _describe_work_elsewhere(context: Context, project: str, slug: str, state: T
     return _describe_uncommitted_work(context, project, slug)
 
 
-def work_outside_branch(context: Context, project: str, slug: str, integration: str) -> str:
+def describe_work_outside_branch(context: Context, project: str, slug: str, integration: str) -> str:
     """Return a clause for people when the worktree of a task has work outside the task's branch; "" when it has none.
 
     That is when the worktree is not on the task's branch, and has commits that the branch `integration` lacks or git
@@ -244,7 +244,7 @@ def finish_dead_merge(context: Context, row: Dispatch) -> None:
     work = state.work or context.world.git.resolve(repository, task_ref(slug))
     if work is None or not is_finished(state) or not context.world.git.contains(repository, integration, work):
         return
-    if not work_outside_branch(context, project, slug, integration):
+    if not describe_work_outside_branch(context, project, slug, integration):
         _name, tip = integration_branch(context, project, repository)
         made = row.reported_commit
         if made is None or not context.world.git.contains(repository, integration, made):
@@ -261,6 +261,6 @@ def _record_existing_merge(
     the work, `made` the merge commit (None: `work` itself).
     """
     integration = context.settings(project).integration
-    context.world.proofs.keep(context.project(project).path, integration, tip)
+    context.world.proofs.protect_from_gc(context.project(project).path, integration, tip)
     facts = {"integration": integration, "made": made or work, "work": work, "base": base}
     return record_merge(context, project, slug, commit=tip, facts=facts)

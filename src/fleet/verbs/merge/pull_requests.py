@@ -18,7 +18,7 @@ from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.merge.branches import integration_branch, target_branch
 from fleet.verbs.merge.finisher import is_unchanged, record_merge
-from fleet.verbs.merge.merge import is_finished, park_if_moved, work_outside_branch
+from fleet.verbs.merge.merge import describe_work_outside_branch, is_finished, park_if_moved
 from fleet.world.forge import LIMIT, forge
 from fleet.world.git.branch_in_use import why_branch_in_use
 from fleet.world.home import paths
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import PullRequest, TaskToPull
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
-    from fleet.world.forge import GitHub, GitLab, Own
+    from fleet.world.forge import GitHub, GitLab, UserProgram
 
 CHECK_INTERVAL = 60 * SECOND
 
@@ -48,7 +48,9 @@ def open_pull_request(context: Context, project: str, slug: str) -> PullRequestV
             return _view(project, slug, task.pull_request, "open", changed=False)
         target = target_branch(context, project, repository)
         body = task.description or task.title
-        address = program.opened(branch=task_branch(slug), commit=commit, target=target, title=task.title, body=body)
+        address = program.open_pull_request(
+            branch=task_branch(slug), commit=commit, target=target, title=task.title, body=body
+        )
         if address is None:
             raise _refusal(
                 project, slug, f"{program.name} did not open it: {program.said}", "fix the cause, then try again"
@@ -175,7 +177,7 @@ def _pull_request_row(context: Context, project: str, slug: str) -> PullRequest:
     return row
 
 
-def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
+def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, str, UserProgram | GitHub | GitLab]:
     """Return the repository, the name of its remote, and the program that handles pull requests.
 
     Raises NotPulled when the repository has no such remote, or there is no such program.
@@ -206,7 +208,7 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
         raise _refusal(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     park_if_moved(context, project, slug, state, tip)
-    elsewhere = work_outside_branch(context, project, slug, context.settings(project).integration)
+    elsewhere = describe_work_outside_branch(context, project, slug, context.settings(project).integration)
     if elsewhere:
         raise _refusal(project, slug, elsewhere, f"bring its work onto {branch}, then try again")
     last_pushed = git.resolve(repository, remote_ref(remote, branch))

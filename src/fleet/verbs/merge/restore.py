@@ -43,9 +43,9 @@ def _restore_branch(context: Context, repository: str, integration: str, commits
     for commit in commits:
         tip = commit if tip is None else _join_commits(context, repository, integration, tip, commit)
     if tip is None or not (
-        proofs.create_and_keep(repository, integration, tip)
+        proofs.create_and_protect(repository, integration, tip)
         if old is None
-        else proofs.move_and_keep(repository, integration, new=tip, old=old)
+        else proofs.move_and_protect(repository, integration, new=tip, old=old)
     ):
         raise errors.Refused(what=f"{integration} moved meanwhile; nothing was restored, try again")
     return tip

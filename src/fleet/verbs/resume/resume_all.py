@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def resumable(context: Context, project: str | None = None) -> list[Resumable]:
+def settle_and_list_resumable(context: Context, project: str | None = None) -> list[Resumable]:
     """Settle dispatches whose agent has died, without killing anything.
 
     Then return the tasks, coordinators and jobs that can be resumed.
@@ -44,7 +44,7 @@ def resumable(context: Context, project: str | None = None) -> list[Resumable]:
 def resume_all(context: Context, project: str | None = None) -> ResumedMany:
     """Resume everything that was interrupted. Work that cannot start now is returned as waiting, with the reason."""
     _settle_dead(context, project)
-    return _resume_each(context, [work for work in resumable(context, project) if work.interrupted])
+    return _resume_each(context, [work for work in settle_and_list_resumable(context, project) if work.interrupted])
 
 
 def resume_after_boot(context: Context) -> ResumedMany | None:
@@ -57,7 +57,8 @@ def resume_after_boot(context: Context) -> ResumedMany | None:
         return None
     _settle_dead(context, None)
     many = _resume_each(
-        context, [work for work in resumable(context) if work.interrupted and _is_of_old_boot(context, work)]
+        context,
+        [work for work in settle_and_list_resumable(context) if work.interrupted and _is_of_old_boot(context, work)],
     )
     if not many.waiting:
         context.world.files.publish(paths.RESUMED_BOOT, context.world.host.boot.encode())

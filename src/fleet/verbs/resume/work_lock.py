@@ -148,7 +148,7 @@ def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> s
     """
     if holder is None or not holder.start:
         return "its lock file does not say who it is"
-    if holder.host_id != context.world.host.machine:
+    if holder.host_id != context.world.host.machine_id:
         return f"it is on another host, {holder.host}"
     if _has_other_work(context, holder):
         return "it is this very process, or the daemon, which does other work too and ends this start in a moment"

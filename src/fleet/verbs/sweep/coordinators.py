@@ -23,33 +23,33 @@ _PROOF_DAYS = 30
 _MESSAGE_DAYS = 7
 
 
-def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
+def sweep_candidates(context: Context, *, acts: bool) -> Iterator[Swept]:
     """Withdraw each project's candidate that can no longer prove itself as the coordinator.
 
-    Without `kill`, only report it.
+    Without `acts`, only report it.
     """
     for project in [row.name for row in context.store.read(q.all_projects)]:
         candidate, why = replace.hopeless_candidate(context, project)
         if why:
             what = f"candidate {candidate} for the seat of {project}"
-            yield act_on(what, "it will not prove itself any more", why, "withdraw it", kill,
+            yield act_on(what, "it will not prove itself any more", why, "withdraw it", acts,
                          lambda: [] if replace.withdraw_hopeless(context, project) else ["it was faster"])  # fmt: skip # noqa: B023
 
 
-def sweep_proofs_and_messages(context: Context, *, kill: bool) -> Iterator[Swept]:
+def sweep_proofs_and_messages(context: Context, *, acts: bool) -> Iterator[Swept]:
     """Yield a finding for each nonce that no coordinator ever presented.
 
-    Then report presented nonces and acknowledged messages that are old; with `kill`, delete these.
+    Then report presented nonces and acknowledged messages that are old; with `acts`, delete these.
     """
     for row in context.store.read(q.stale_nonces):
         why = f"this new coordinator of {row.project} never proved itself"
         yield Swept(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {clock(row.minted_at)} was never presented",
                     action="kept as evidence", standing=True)  # fmt: skip
-    yield from _forget_old_rows(context, kill=kill)
+    yield from _forget_old_rows(context, acts=acts)
 
 
-def _forget_old_rows(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Report presented nonces and acknowledged messages that are older than their retention; with `kill`, delete them."""
+def _forget_old_rows(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Report presented nonces and acknowledged messages that are older than their retention; with `acts`, delete them."""
     now = context.world.clock.now()
     for what, days, count, forget in (
         ("presented proofs", _proof_days(), q.old_nonces, q.prune_nonces),
@@ -60,7 +60,7 @@ def _forget_old_rows(context: Context, *, kill: bool) -> Iterator[Swept]:
         if number:
             why = f"forget {what} of more than {days} days"
             change = Change(why, lambda tx: tx.note(forgotten=forget(tx, before=before)))  # noqa: B023
-            yield act_on(f"{number} {what}", f"they are older than {days} days", "the store says so", "forget them", kill,
+            yield act_on(f"{number} {what}", f"they are older than {days} days", "the store says so", "forget them", acts,
                          lambda: context.commit(change))  # fmt: skip # noqa: B023
 
 

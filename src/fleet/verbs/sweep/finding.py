@@ -29,13 +29,13 @@ class SweepOutcome:
     left: list[str] = field(default_factory=list)
 
 
-def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
-    """Call `act` if `kill` is true, and return the finding with the outcome; else return what would be done.
+def act_on(what: str, why: str, proof: str, action: str, acts: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
+    """Call `act` if `acts` is true, and return the finding with the outcome; else return what would be done.
 
     `action` says what `act` does, as an infinitive. `act` returns a `SweepOutcome`, a list of what could not be
     released, or False for a failure; anything else means success. An error that `act` raises is a failure, too.
     """
-    if not kill:
+    if not acts:
         return Swept(what=what, why=why, proof=proof, action=f"would {action}")
     try:
         outcome = _outcome_of(act())

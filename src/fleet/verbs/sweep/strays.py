@@ -1,6 +1,6 @@
 """Sweep strays: tmux sessions, processes, control groups and files without a claim, or whose dispatch has ended.
 
-Every function here acts only with `kill`; without it, its findings say what it would do.
+Every function here acts only with `acts`; without it, its findings say what it would do.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _INBOX = re.compile(r"([0-9a-f]{8})\.md")
 _LATE = 168 * HOUR
 
 
-def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
-    """Kill panes of ended dispatches; without `kill`, only report them.
+def sweep_sessions(context: Context, listing: Listing, *, acts: bool) -> Iterator[Swept]:
+    """Kill panes of ended dispatches; without `acts`, only report them.
 
     Sessions with fleet's name or mark that belong to no known dispatch are reported, never killed.
     """
@@ -60,7 +60,7 @@ def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterato
                         proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
             continue
         proof = f"dispatch {pane.dispatch} is {'in the archive' if row is None else row.exec_state}"
-        yield act_on(what, "its dispatch has ended", proof, "kill it", kill,
+        yield act_on(what, "its dispatch has ended", proof, "kill it", acts,
                      lambda: _kill_pane(context, pane, listing))  # fmt: skip # noqa: B023
 
 
@@ -74,8 +74,8 @@ def _kill_pane(context: Context, pane: Pane, seen: Listing) -> bool:
     return listing.pane_of(pane.dispatch) is None
 
 
-def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Kill processes that carry the id of an ended dispatch; without `kill`, only report them.
+def sweep_processes(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Kill processes that carry the id of an ended dispatch; without `acts`, only report them.
 
     When fleet never launched that dispatch, they are reported, never killed.
     """
@@ -89,7 +89,7 @@ def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
                             proof="it carries its id in its environment", action="listed only", standing=True)  # fmt: skip
                 continue
             yield act_on(f"process {who.pid}", f"its dispatch {ident} has ended", "it carries its id in its environment",
-                         "kill it", kill, lambda: context.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
+                         "kill it", acts, lambda: context.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
 
 
 def _besides_daemon(context: Context, marked: list[Identity]) -> list[Identity]:
@@ -97,8 +97,8 @@ def _besides_daemon(context: Context, marked: list[Identity]) -> list[Identity]:
     return [who for who in marked if who.pid != context.world.daemon_pid()]
 
 
-def sweep_cgroups(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Remove empty control groups of this home that have no claim; without `kill`, only report them.
+def sweep_cgroups(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Remove empty control groups of this home that have no claim; without `acts`, only report them.
 
     A group that has processes is reported, never removed.
     """
@@ -111,13 +111,13 @@ def sweep_cgroups(context: Context, *, kill: bool) -> Iterator[Swept]:
             yield Swept(what=path, why="no claim names it", proof=f"its processes: {describe_processes(context, members)}",
                         action="listed only", standing=True)  # fmt: skip
         else:
-            yield act_on(path, "no claim names it", "it has no processes", "remove it", kill,
+            yield act_on(path, "no claim names it", "it has no processes", "remove it", acts,
                          lambda: context.world.cgroups.remove(path))  # fmt: skip # noqa: B023
 
 
-def sweep_files(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Report prompts and worktrees that have no claim; they are never deleted. With `kill`, delete leftover files."""
-    if kill:
+def sweep_files(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Report prompts and worktrees that have no claim; they are never deleted. With `acts`, delete leftover files."""
+    if acts:
         _remove_leftover_files(context)
     held = {row.name for row in context.store.read(q.open_claims)}
     for name in context.world.files.names(paths.INBOX):
@@ -167,25 +167,25 @@ def _remove_leftover_links(context: Context) -> None:
         return
 
 
-def sweep_rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
+def sweep_rewrites(context: Context, *, acts: bool) -> Iterator[Swept]:
     """Write the new content of prompt files that were handed over by a process that died before it wrote the content.
 
-    Without `kill`, only report them.
+    Without `acts`, only report them.
     """
     for row in context.store.read(q.unfinished_rewrites):
         claim = Claim.of(row)
         if not is_own(context, claim):
             continue
         yield act_on(f"{claim}", f"it was handed over to {claim.dispatch} and not rewritten", "its claim carries the content",
-                     "rewrite it", kill, lambda: finish_rewrite(context, claim))  # fmt: skip # noqa: B023
+                     "rewrite it", acts, lambda: finish_rewrite(context, claim))  # fmt: skip # noqa: B023
 
 
-def sweep_late_inboxes(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release the prompt files that still exist a week after their dispatch ended; without `kill`, only report them."""
+def sweep_late_inboxes(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Release the prompt files that still exist a week after their dispatch ended; without `acts`, only report them."""
     before = context.world.clock.now() - _LATE
     for row in context.store.read(lambda rows: q.late_inboxes(rows, before=before)):
         claim = Claim.of(row)
         if is_own(context, claim) and KINDS[claim.kind].look(claim, context.world) == "ours":
             why = f"it is still ours {_LATE // HOUR} h after its dispatch {claim.dispatch} ended"
-            yield act_on(str(claim), why, "its claim names it, and it is there", "release it", kill,
+            yield act_on(str(claim), why, "its claim names it, and it is there", "release it", acts,
                          lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023

@@ -1,7 +1,7 @@
 """Sweep: find and release what dead or ended dispatches left behind, and report what a person has to look at.
 
 A thing is destroyed only when its dispatch has ended, it has this home's mark, and its kind recognises it as ours;
-never because of its age or name, or because no row was found. An error is not proof of absence. Without `kill`, nothing
+never because of its age or name, or because no row was found. An error is not proof of absence. Without `acts`, nothing
 changes.
 """
 
@@ -63,40 +63,40 @@ _STANDING = {
 }
 
 
-def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept]:
-    """Run the named phases: orphans, retry-releases, reconcile-derived. Returns the findings; changes things only with `kill`.
+def sweep(context: Context, *, acts: bool, phases: frozenset[str]) -> list[Swept]:
+    """Run the named phases: orphans, retry-releases, reconcile-derived. Returns the findings; changes things only with `acts`.
 
     The phase `warm-trees`, together with `retry-releases`, also removes the merge trees that are kept for the next
     merge.
     """
-    doubt = why_clock_doubted(context) if kill else ""
+    doubt = why_clock_doubted(context) if acts else ""
     findings: list[Swept] = [_finding_of_clock(doubt)] if doubt else []
-    is_due = kill and not doubt
+    may_delete_by_age = acts and not doubt
     if "orphans" in phases:
-        findings += coordinators.sweep_candidates(context, kill=kill)
+        findings += coordinators.sweep_candidates(context, acts=acts)
         listing = context.world.tmux.listing()
-        findings += _sweep_unfinished(context, listing, kill=kill)
-        findings += strays.sweep_sessions(context, context.world.tmux.listing(), kill=kill)
-        findings += strays.sweep_processes(context, kill=kill)
-        findings += sweep_leftovers(context, kill=kill)
-        findings += strays.sweep_cgroups(context, kill=kill)
-        findings += strays.sweep_files(context, kill=kill)
-        findings += strays.sweep_rewrites(context, kill=kill)
-        findings += strays.sweep_late_inboxes(context, kill=is_due)
-        findings += coordinators.sweep_proofs_and_messages(context, kill=is_due)
+        findings += _sweep_unfinished(context, listing, acts=acts)
+        findings += strays.sweep_sessions(context, context.world.tmux.listing(), acts=acts)
+        findings += strays.sweep_processes(context, acts=acts)
+        findings += sweep_leftovers(context, acts=acts)
+        findings += strays.sweep_cgroups(context, acts=acts)
+        findings += strays.sweep_files(context, acts=acts)
+        findings += strays.sweep_rewrites(context, acts=acts)
+        findings += strays.sweep_late_inboxes(context, acts=may_delete_by_age)
+        findings += coordinators.sweep_proofs_and_messages(context, acts=may_delete_by_age)
     if "retry-releases" in phases:
-        findings += _sweep_long_ended_tasks(context, kill=is_due)
-        findings += sweep_ended_items(context, kill=kill)
-        findings += _sweep_bundles(context, kill=kill)
-        findings += _sweep_gone_bundles(context, kill=kill)
-        findings += sweep_warm_trees(context, every="warm-trees" in phases, kill=kill)
-        findings += trash.sweep_trash(context, kill=kill, is_due=is_due)
-        findings += _sweep_ended(context, kill=kill)
+        findings += _sweep_long_ended_tasks(context, acts=may_delete_by_age)
+        findings += sweep_ended_items(context, acts=acts)
+        findings += _sweep_bundles(context, acts=acts)
+        findings += _sweep_gone_bundles(context, acts=acts)
+        findings += sweep_warm_trees(context, every="warm-trees" in phases, acts=acts)
+        findings += trash.sweep_trash(context, acts=acts, may_delete_by_age=may_delete_by_age)
+        findings += _sweep_ended(context, acts=acts)
     if "reconcile-derived" in phases:
-        findings += _sweep_coord_states(context, kill=kill)
+        findings += _sweep_coord_states(context, acts=acts)
     if "orphans" in phases:
-        findings += _sweep_journal_archive(context, kill=kill)
-    if "orphans" in phases and kill:
+        findings += _sweep_journal_archive(context, acts=acts)
+    if "orphans" in phases and acts:
         context.world.namespaces.forget_gone(context.world.funnel)
         _stop_empty_server(context)
     return findings
@@ -115,25 +115,25 @@ def _dispatches_by_end(context: Context, *, ended: bool) -> list[Dispatch]:
     return [row for row in rows if is_unfinished(row) != ended]
 
 
-def _sweep_unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
-    """Settle or end the unfinished dispatches whose agent is dead or should have exited; without `kill`, only report them."""
+def _sweep_unfinished(context: Context, listing: Listing, *, acts: bool) -> Iterator[Swept]:
+    """Settle or end the unfinished dispatches whose agent is dead or should have exited; without `acts`, only report them."""
     rows = _dispatches_by_end(context, ended=False)
     census = context.world.processes.census() if rows else None
     for row in rows:
-        finding = _sweep_unfinished_dispatch(context, row, listing, census, kill=kill)
+        finding = _sweep_unfinished_dispatch(context, row, listing, census, acts=acts)
         if finding is not None:
             yield finding
 
 
 def _sweep_unfinished_dispatch(
-    context: Context, row: Dispatch, listing: Listing, census: Census | None, *, kill: bool
+    context: Context, row: Dispatch, listing: Listing, census: Census | None, *, acts: bool
 ) -> Swept | None:
-    """Return the finding about one unfinished dispatch; None when nothing has to be done about it. With `kill`, do it.
+    """Return the finding about one unfinished dispatch; None when nothing has to be done about it. With `acts`, do it.
 
     None also for a candidate that has to be withdrawn, which `sweep_candidates` reports.
     """
     seen = gather_facts(context, row, "sweep", listing=listing, census=census)
-    if kill and seen.condition == "alive":
+    if acts and seen.condition == "alive":
         leftover_processes.record_descendants(context, row, census)
     remedy = remedy_for("sweep", seen)
     if isinstance(remedy, Leave):
@@ -142,7 +142,7 @@ def _sweep_unfinished_dispatch(
         return None
     why, proof, action = _describe_remedy(row, seen, remedy)
     return act_on(
-        describe_dispatch(row), why, proof, action, kill, lambda: _apply_remedy(context, row, remedy, listing)
+        describe_dispatch(row), why, proof, action, acts, lambda: _apply_remedy(context, row, remedy, listing)
     )
 
 
@@ -221,24 +221,24 @@ class _Snapshot:
         return cls(claims, frozenset(owners), frozenset(unmade), context.world.tmux.listing())
 
 
-def _sweep_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
+def _sweep_ended(context: Context, *, acts: bool) -> Iterator[Swept]:
     """Release what ended dispatches still hold, and archive the journals of those that hold nothing.
 
-    Without `kill`, only report them.
+    Without `acts`, only report them.
     """
     snapshot = _Snapshot.of(context)
     for row in _dispatches_by_end(context, ended=True):
         if not is_own(context, row) and row.id not in snapshot.claims:
             continue  # the home that owns the dispatch archives it
-        finding = _sweep_ended_dispatch(context, row, snapshot, kill=kill)
+        finding = _sweep_ended_dispatch(context, row, snapshot, acts=acts)
         if finding is not None:
             yield finding
 
 
-def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, *, kill: bool) -> Swept | None:
+def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, *, acts: bool) -> Swept | None:
     """Return the finding about one ended dispatch; None when it holds only the bundle of its task.
 
-    With `kill`, release what it holds, or archive it.
+    With `acts`, release what it holds, or archive it.
     """
     what = describe_dispatch(row)
     proof = f"it has ended: {row.exec_state}"
@@ -246,33 +246,33 @@ def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, 
     if row.blocked_reason == HANDED_OFF and context.store.read(lambda rows: is_handed_over(rows, row.id)):
         claims = [claim for claim in claims if claim.kind != "coord_prompt_inbox"]
     if claims:
-        standing = _why_claims_kept(context, claims, snapshot.listing, kill=kill)
+        standing = _why_claims_kept(context, claims, snapshot.listing, acts=acts)
         if standing:
             return Swept(what=what, why=standing, proof=proof, action="left alone", standing=True)
         names = ", ".join(str(claim) for claim in claims)
-        return act_on(what, f"it has ended and still holds {names}", proof, "release them", kill,
+        return act_on(what, f"it has ended and still holds {names}", proof, "release them", acts,
                       lambda: reclaim(context, row.id))  # fmt: skip
     if row.recl_state == "complete":
         why = "it is reclaimed and not archived"
-        return act_on(what, why, proof, "archive it", kill, lambda: archive(context, row.id))
+        return act_on(what, why, proof, "archive it", acts, lambda: archive(context, row.id))
     if (row.project, row.slug, row.id) in snapshot.owners:
         if (row.project, row.slug) not in snapshot.unmade:
             return None
         why = "a claim that failed to allocate was not undone"
-        return act_on(what, why, proof, "undo it", kill, lambda: reclaim(context, row.id))
-    return act_on(what, "it holds nothing any more", proof, "archive it", kill, lambda: reclaim(context, row.id))
+        return act_on(what, why, proof, "undo it", acts, lambda: reclaim(context, row.id))
+    return act_on(what, "it holds nothing any more", proof, "archive it", acts, lambda: reclaim(context, row.id))
 
 
-def _why_claims_kept(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
+def _why_claims_kept(context: Context, claims: list[Claim], listing: Listing, *, acts: bool) -> str:
     """Return why the sweep leaves an ended dispatch's claims alone; "" when it should try to release them.
 
-    A claim whose release failed before is tried again with `kill`; without it, its failures are the reason.
+    A claim whose release failed before is tried again with `acts`; without it, its failures are the reason.
     """
     stuck = [why for why in (_why_stuck(context, claim, listing) for claim in claims) if why]
     if len(stuck) == len(claims):
         return "; ".join(stuck)
     blocked = [claim for claim in claims if claim.state == "releasing_blocked"]
-    return f"{blocked[0]} could not be released {blocked[0].failures} times" if blocked and not kill else ""
+    return f"{blocked[0]} could not be released {blocked[0].failures} times" if blocked and not acts else ""
 
 
 def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
@@ -292,10 +292,10 @@ def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
     return f"{claim} is {state}" if state in {"unknown", "foreign"} else ""
 
 
-def _sweep_long_ended_tasks(context: Context, *, kill: bool) -> Iterator[Swept]:
+def _sweep_long_ended_tasks(context: Context, *, acts: bool) -> Iterator[Swept]:
     """Archive tasks that failed or were abandoned longer ago than `task.archive_after`.
 
-    Without `kill`, only report them. Done tasks are left out: a merge archives them.
+    Without `acts`, only report them. Done tasks are left out: a merge archives them.
     """
     now = context.world.clock.now()
     for project in [row.name for row in context.store.read(q.all_projects)]:
@@ -307,12 +307,12 @@ def _sweep_long_ended_tasks(context: Context, *, kill: bool) -> Iterator[Swept]:
             continue
         for row in context.store.read(lambda rows: q.long_ended_tasks(rows, project=project, before=before)):  # noqa: B023
             why = f"{row.status} {age(now - row.ended_at)} ago"
-            yield act_on(f"task {project}/{row.slug}", why, "its task.archive_after is over", "archive it", kill,
+            yield act_on(f"task {project}/{row.slug}", why, "its task.archive_after is over", "archive it", acts,
                          lambda: context.commit(archive_long_ended(project=project, slug=row.slug, before=before)))  # fmt: skip # noqa: B023
 
 
-def _sweep_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Yield a finding for each archived task's worktree and folder that no agent uses. With `kill`, release them."""
+def _sweep_bundles(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Yield a finding for each archived task's worktree and folder that no agent uses. With `acts`, release them."""
     lone = [Claim.of(row) for row in context.store.read(q.lone_claims)]
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
     listing = context.world.tmux.listing()
@@ -325,7 +325,7 @@ def _sweep_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
         if stuck:
             yield Swept(what=what, why="; ".join(stuck), proof=proof, action="kept", standing=True)
         else:
-            yield act_on(what, "nobody needs it any more", proof, f"release it{_ignored_files_note(context, claims)}", kill,
+            yield act_on(what, "nobody needs it any more", proof, f"release it{_ignored_files_note(context, claims)}", acts,
                          lambda: _release_bundle(context, project, slug))  # fmt: skip # noqa: B023
 
 
@@ -341,13 +341,13 @@ def _release_bundle(context: Context, project: str, slug: str) -> SweepOutcome:
     return SweepOutcome(left=left, aside=[] if left else trash.describe_trash(context, project, slug))
 
 
-def _sweep_gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release the claims on worktrees and folders that somebody has removed; without `kill`, only report them."""
+def _sweep_gone_bundles(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Release the claims on worktrees and folders that somebody has removed; without `acts`, only report them."""
     for row in context.store.read(q.open_claims):
         claim = Claim.of(row)
         gone = claim.slug is not None and claim.is_live and not os.path.lexists(claim.name)
         if gone and is_own(context, claim):
-            yield act_on(str(claim), "it is gone", "nothing is at its path", "record that", kill,
+            yield act_on(str(claim), "it is gone", "nothing is at its path", "record that", acts,
                          lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023
 
 
@@ -356,26 +356,26 @@ def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
     return _why_stuck(context, claim, listing) or why_kept(context, claim)
 
 
-def _sweep_coord_states(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Rewrite each coord-state.json that differs from the store; without `kill`, only report it.
+def _sweep_coord_states(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Rewrite each coord-state.json that differs from the store; without `acts`, only report it.
 
     The report is `waiting`, not a fault, when entries are only missing, or when the project's coordinator rewrites the
     file at its next tick.
     """
     coordinated = {seat.project for seat in context.store.read(q.all_seats) if seat.holder}
-    for project, stale in reconcile_coord_state(context, write=kill).items():
+    for project, stale in reconcile_coord_state(context, write=acts).items():
         why = "entries are missing" if stale == "incomplete" else "it differs from the store"
         yield Swept(what=paths.coord_state(project), why=why, proof="computed anew",
-                    action="rewritten" if kill else "would rewrite it", done=kill,
-                    waiting=not kill and (stale == "incomplete" or project in coordinated))  # fmt: skip
+                    action="rewritten" if acts else "would rewrite it", done=acts,
+                    waiting=not acts and (stale == "incomplete" or project in coordinated))  # fmt: skip
 
 
-def _sweep_journal_archive(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Delete the oldest journals when the archive is too large; without `kill`, only report that."""
+def _sweep_journal_archive(context: Context, *, acts: bool) -> Iterator[Swept]:
+    """Delete the oldest journals when the archive is too large; without `acts`, only report that."""
     names = journal_archive.journals_over_limit(context)
     if names:
         yield act_on(paths.JOURNALS, f"it is larger than {journal_archive.MOST_BYTES // 1_000_000} MB", "the sizes of its files",
-                     f"remove the {len(names)} oldest journals", kill, lambda: journal_archive.remove_journals(context, names))  # fmt: skip
+                     f"remove the {len(names)} oldest journals", acts, lambda: journal_archive.remove_journals(context, names))  # fmt: skip
 
 
 def _stop_empty_server(context: Context) -> None:

@@ -168,12 +168,13 @@ def _describe_row(context: Context, row: AnyTrash) -> str:
     return f"{describe_count(row)} of {row.slug} {verb} put aside in {where}, kept until {clock(row.until)}"
 
 
-def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept]:
+def sweep_trash(context: Context, *, acts: bool, may_delete_by_age: bool) -> Iterator[Swept]:
     """Make each recorded trash folder of this home agree with its record, and yield one finding for each record.
 
     Files whose worktree is still claimed are moved back; a folder that is gone or empty, and a move that was not
-    recorded, are recorded; expired folders are deleted if `is_due`. A folder without a record is not looked at; tasks
-    whose bundle another process works on are skipped. Without `kill`, only report; `is_due` is then false.
+    recorded, are recorded; expired folders are deleted if `may_delete_by_age`. A folder without a record is not looked
+    at; tasks whose bundle another process works on are skipped. Without `acts`, only report; `may_delete_by_age` is then
+    false.
     """
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=own_home_id(context))):
         gate = cleanup_gate_of_task(context, row.project, row.slug)
@@ -182,29 +183,31 @@ def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept
         except errors.GateHeld:
             continue  # another process is moving these files
         try:
-            yield _sweep_row(context, row, kill=kill, is_due=is_due)
+            yield _sweep_row(context, row, acts=acts, may_delete_by_age=may_delete_by_age)
         finally:
             gate.give()
 
 
-def _sweep_row(context: Context, row: KeptTrash, *, kill: bool, is_due: bool) -> Swept:
+def _sweep_row(context: Context, row: KeptTrash, *, acts: bool, may_delete_by_age: bool) -> Swept:
     """Make a trash folder and its row agree again: move files back, record them as moved or gone, delete, or keep.
 
-    Without `kill`, only return the finding. An expired folder is deleted only if `is_due`.
+    Without `acts`, only return the finding. An expired folder is deleted only if `may_delete_by_age`.
     """
     now, what = context.world.clock.now(), f"{row.name} ({describe_count(row)} of {row.project}/{row.slug})"
     if row.held:
         why = "its worktree is still there"
-        return act_on(what, why, row.path, "put them back", kill, lambda: _bring_back_row(context, row))
+        return act_on(what, why, row.path, "put them back", acts, lambda: _bring_back_row(context, row))
     if not trash.is_there(context.world, row.name):
-        return act_on(what, "it is gone", "nothing is at its path", "record that", kill,
+        return act_on(what, "it is gone", "nothing is at its path", "record that", acts,
                       lambda: context.commit(_record_end(row, "nothing is left of it")))  # fmt: skip
     if row.moved_at is None:
         why, proof = "its move was not recorded", "its worktree is gone"
-        return act_on(what, why, proof, "record that", kill, lambda: context.commit(_record_move(context, row)))
+        return act_on(what, why, proof, "record that", acts, lambda: context.commit(_record_move(context, row)))
     if row.until <= now:
         proof = f"it was kept until {clock(row.until)}"
-        return act_on(what, "it has expired", proof, "delete it", is_due, lambda: _delete_expired(context, row))
+        return act_on(
+            what, "it has expired", proof, "delete it", may_delete_by_age, lambda: _delete_expired(context, row)
+        )
     soon = f", {describe_expiry(row, now)}" if row.until - now <= DAY else ""
     proof = f"kept until {clock(row.until)}{soon}"
     return Swept(what=what, why=f"{shown_size(row.bytes)} in the trash", proof=proof, action="kept", standing=True)

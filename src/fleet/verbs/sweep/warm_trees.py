@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def sweep_warm_trees(context: Context, *, every: bool, kill: bool) -> Iterator[Swept]:
+def sweep_warm_trees(context: Context, *, every: bool, acts: bool) -> Iterator[Swept]:
     """Release warm trees that no merge can use any more; with `every`, also those that the next merge would use.
 
-    Without `kill`, only report them.
+    Without `acts`, only report them.
     """
     for row in context.store.read(q.claims_of_projects):
         claim = Claim.of(row)
         why, proof = _why_released(context, claim, every=every)
         if why and is_own(context, claim):
-            yield act_on(str(claim), why, proof, "remove it", kill,
+            yield act_on(str(claim), why, proof, "remove it", acts,
                          lambda: release_tree(context, claim.project or ""))  # fmt: skip # noqa: B023
 
 

@@ -27,7 +27,7 @@ _LONGEST = 4_000
 _CHUNK = 65_536
 
 
-class Log:
+class DaemonLog:
     """Write the log of a home's daemon. Threads may share the object.
 
     A file of the log has at most `most` bytes; at most `kept` older files stay.

@@ -47,7 +47,7 @@ class Git:
         # Returns whether every process that may hold a lock of git is visible here.
         self._sees_everyone = sees_everyone
 
-    def worktrees(self, repository: str) -> list[worktree_status.Worktree] | None:
+    def worktrees(self, repository: str) -> list[worktree_status.ListedWorktree] | None:
         """Return every worktree of a repository; None when git fails."""
         done = self.run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
         if not done.ok:
@@ -462,7 +462,7 @@ class Git:
         told = [ENV, f"GIT_COMMON_DIR={place.common}", *variables]
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
-    def _place(self, path: str) -> pointers.Place | None:
+    def _place(self, path: str) -> pointers.WorktreePaths | None:
         """Return the place of the fleet worktree at a path; None when there is none or its `.git` was tampered with."""
         return pointers.read(pointers.tree_of(self._home, path), self._knows)
 

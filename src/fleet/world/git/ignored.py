@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 20
 
 
-class IgnoredRemains:
+class IrreproducibleFiles:
     """The ignored files of a worktree that cannot be reproduced: their paths, number and size.
 
     A folder is listed as a whole when nothing in it can be reproduced.
@@ -27,7 +27,7 @@ class IgnoredRemains:
         self._top = top
         self._is_reproducible = is_reproducible
 
-    def add(self, names: Iterable[str]) -> IgnoredRemains:
+    def add(self, names: Iterable[str]) -> IrreproducibleFiles:
         """Add those of the given ignored files and folders that cannot be reproduced, and return this object.
 
         Raise OSError when one cannot be read.

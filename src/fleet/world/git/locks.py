@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.world.funnel import Funnel
-    from fleet.world.git.pointers import Place
+    from fleet.world.git.pointers import WorktreePaths
     from fleet.world.process.programs import Done
 
 _BLOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
@@ -42,7 +42,7 @@ def run_past_stale_locks(run: Callable[[], Done], near: str, sees_everyone: Call
 
 
 def remove_stale_locks(
-    place: Place, branch: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel
+    place: WorktreePaths, branch: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel
 ) -> list[str]:
     """Remove the locks that a killed git left for a worktree and its branch; return the paths of locks that are gone.
 

@@ -25,7 +25,7 @@ class NotRegular(OSError):
     """Something that is neither a file nor a folder is where git keeps a file."""
 
 
-class Place:
+class WorktreePaths:
     """A worktree, git's entry of it, and the git directory of its repository."""
 
     __slots__ = ("common", "entry", "tree")
@@ -45,7 +45,7 @@ def tree_of(home: str, path: str) -> str:
     return ""
 
 
-def read(tree: str, knows: Knows) -> Place | None:
+def read(tree: str, knows: Knows) -> WorktreePaths | None:
     """Return the entry and the repository to which a worktree's `.git` file points.
 
     None when the file is not as git wrote it, or when `knows` says that the git directory it leads to is no project's.
@@ -55,14 +55,14 @@ def read(tree: str, knows: Knows) -> Place | None:
         return None
     entry = os.path.realpath(os.path.join(tree, told.removeprefix("gitdir:").strip()))
     folder, _name = os.path.split(entry)
-    place = Place(tree=tree, entry=entry, common=os.path.dirname(folder))
+    place = WorktreePaths(tree=tree, entry=entry, common=os.path.dirname(folder))
     inside = f"{entry}/".startswith(f"{os.path.realpath(tree)}/")
     if inside or os.path.basename(folder) != "worktrees" or not _points_back(place) or not knows(place.common):
         return None
     return place
 
 
-def _points_back(place: Place) -> bool:
+def _points_back(place: WorktreePaths) -> bool:
     """Return whether git's entry of a worktree names that worktree and its repository."""
     back, shared = _line_of_file(f"{place.entry}/gitdir"), _line_of_file(f"{place.entry}/commondir")
     if not back or not shared:

@@ -131,7 +131,7 @@ class GitProofs:
         return not on_a_branch and self._git.resolve_in(path, "HEAD") == commit
 
     # moving and joining -----------------------------------------------------------------------------------------------
-    def move_and_keep(self, repository: str, branch: str, *, new: str, old: str) -> bool:
+    def move_and_protect(self, repository: str, branch: str, *, new: str, old: str) -> bool:
         """Move the integration branch by compare and set, and protect its new tip from git's gc by a ref.
 
         Return whether the branch moved: it does not when it is no longer at `old`.
@@ -139,12 +139,12 @@ class GitProofs:
         words = f"update {head_ref(branch)} {new} {old}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
-    def create_and_keep(self, repository: str, branch: str, new: str) -> bool:
+    def create_and_protect(self, repository: str, branch: str, new: str) -> bool:
         """Create the integration branch and protect its tip from git's gc by a ref; return False when it exists."""
         words = f"create {head_ref(branch)} {new}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
-    def keep(self, repository: str, branch: str, tip: str) -> None:
+    def protect_from_gc(self, repository: str, branch: str, tip: str) -> None:
         """Protect the commit `tip` of the integration branch from git's gc by a ref."""
         self._git.write_refs(repository, f"update {merged_ref(branch)} {tip}\n")
 

@@ -24,7 +24,7 @@ _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Worktree:
+class ListedWorktree:
     """A worktree as git lists it. `branch` is None when it is on no branch.
 
     `locked` is the reason of its lock, "" for a lock without a reason, None for no lock.
@@ -38,11 +38,11 @@ class Worktree:
     bare: bool = False
 
 
-def parse_worktree(lines: list[str]) -> Worktree:
+def parse_worktree(lines: list[str]) -> ListedWorktree:
     """Return a worktree from its lines in `git worktree list --porcelain`."""
     fields = dict([*line.split(" ", 1), ""][:2] for line in lines if line)
     branch = fields.get("branch")
-    return Worktree(
+    return ListedWorktree(
         path=fields["worktree"],
         branch=branch_in(branch) if branch else None,
         head=fields.get("HEAD", ""),
@@ -52,7 +52,7 @@ def parse_worktree(lines: list[str]) -> Worktree:
     )
 
 
-class Ask(Protocol):
+class RunGit(Protocol):
     """A function that runs a git command in a worktree, with another index file if `index` is given."""
 
     def __call__(
@@ -100,7 +100,7 @@ def printable_name(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def read(ask: Ask, path: str, funnel: Funnel) -> TreeStatus | None:
+def read(ask: RunGit, path: str, funnel: Funnel) -> TreeStatus | None:
     """Return the uncommitted work and the ignored files of a worktree; None when git fails."""
     done, hidden = ask("status", path, *_EVERYTHING), hidden_edits(ask, path, funnel)
     if not done.ok or hidden is None:
@@ -112,7 +112,7 @@ def read(ask: Ask, path: str, funnel: Funnel) -> TreeStatus | None:
     )
 
 
-def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
+def hidden_edits(ask: RunGit, path: str, funnel: Funnel) -> list[str] | None:
     """Return the edited files that index flags hide (assume-unchanged, skip-worktree); None when git fails.
 
     A flagged file that is absent, as in a sparse checkout, is not an edit.
@@ -125,7 +125,7 @@ def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
     return _differing(ask, path, there, funnel) if there else []
 
 
-def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[str] | None:
+def _differing(ask: RunGit, path: str, names: list[str], funnel: Funnel) -> list[str] | None:
     """Return which of the named files were edited; None when git fails.
 
     They are compared with a copy of the index in which assume-unchanged and skip-worktree are cleared.
@@ -158,7 +158,7 @@ def _copy_index(own: str, copy: str) -> None:
         shutil.copyfileobj(given, made)
 
 
-def clear_flags(ask: Ask, path: str, names: list[str], *, index: str = "") -> bool:
+def clear_flags(ask: RunGit, path: str, names: list[str], *, index: str = "") -> bool:
     """Remove the index flags that hide edits of these files; return whether that worked.
 
     `index` is another index file to change; empty for the index of the worktree.

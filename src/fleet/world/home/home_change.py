@@ -45,7 +45,7 @@ def unsaved(home: str) -> HomeRecord:
 
     Its id is the one that older versions derived from the path.
     """
-    machine = Host().machine
+    machine = Host().machine_id
     return HomeRecord(id=id_of_path(home), host=machine, machine=machine, path=os.path.realpath(home), database="")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fleet.world.funnel import Funnel
 
-    class Project(Protocol):
+    class NamedRepository(Protocol):
         """A project's name, and the path of its repository."""
 
         @property
@@ -37,7 +37,7 @@ _ALL = ("--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty
 _SIGKILL = 9
 
 
-def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> list[str] | None:
+def uncommitted_work(home: str, project: NamedRepository, slug: str, funnel: Funnel) -> list[str] | None:
     """Return the files that an agent changed in its task's worktree and did not commit; None when git fails.
 
     Ignored files do not count; nor do files that git called changed before anybody worked there. Runs `git status` once.
@@ -49,7 +49,7 @@ def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> 
     return [name for code, name in files if f"{code} {name}" not in before]
 
 
-def changed_files(home: str, project: Project, slug: str, funnel: Funnel) -> bytes | None:
+def changed_files(home: str, project: NamedRepository, slug: str, funnel: Funnel) -> bytes | None:
     """Return the files that git reports as changed in a new worktree, as JSON to be recorded; None when git fails."""
     files = _files_of_git(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     return None if files is None else f"{jsontext.dumps([f'{code} {name}' for code, name in files])}\n".encode()

@@ -33,7 +33,7 @@ class PidNamespaces:
         self._lock = FileLock(f"{self._folder}/{boot}", home=home, shared=True)
 
     @property
-    def lease(self) -> int:
+    def lock_descriptor(self) -> int:
         """Return the descriptor of this namespace's lock, which started programs inherit; -1 when it is not held."""
         return self._lock.fd
 
@@ -42,15 +42,15 @@ class PidNamespaces:
 
         Do nothing in a home that cannot be written, and when the id of this namespace is not known.
         """
-        if self.lease < 0 and self._boot:
+        if self.lock_descriptor < 0 and self._boot:
             try:
                 self._lock.take(None)
             except OSError:
                 return
 
-    def handed_on(self) -> int:
+    def duplicate_lock(self) -> int:
         """Return a copy of the lock's descriptor, for the program that this process execs; -1 when the lock is not held."""
-        return os.dup(self.lease) if self.lease >= 0 else -1
+        return os.dup(self.lock_descriptor) if self.lock_descriptor >= 0 else -1
 
     def leave(self) -> None:
         """Release the lock of this namespace."""

@@ -53,7 +53,7 @@ class Processes:
         self._home = f"{FLEET_HOME}={home}".encode()
         self._namespaces = pid_namespaces.PidNamespaces(home, host.boot, socket)
         self._socket = socket
-        self._host = host.machine
+        self._host = host.machine_id
         self._boot = host.boot
         self._funnel = funnel
         self._me: Identity | None = None

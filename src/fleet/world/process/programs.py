@@ -65,11 +65,11 @@ class Done:
 class Programs:
     """Start other programs."""
 
-    def __init__(self, funnel: Funnel, lease: Callable[[], int] = lambda: -1) -> None:
+    def __init__(self, funnel: Funnel, namespace_lock: Callable[[], int] = lambda: -1) -> None:
         self.funnel = funnel
         # Returns the descriptor of the lock that records that this pid namespace uses the home; -1 for none. Programs
         # inherit it, because they may outlive this process.
-        self._lease = lease
+        self._namespace_lock = namespace_lock
 
     def run(
         self,
@@ -108,7 +108,7 @@ class Programs:
 
     def _kept(self, lock: int | None) -> list[int]:
         """Return the descriptors that a program inherits: the effect's lock, and the lock of this pid namespace."""
-        return [each for each in (lock, self._lease()) if each is not None and each >= 0]
+        return [each for each in (lock, self._namespace_lock()) if each is not None and each >= 0]
 
     def record(
         self,
@@ -161,7 +161,7 @@ class Programs:
 
         return self.funnel.through(effect, act)
 
-    def leave(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
+    def start_detached(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
         """Start a program in the background: this process does not wait for it, and it has no terminal."""
         import subprocess  # noqa: PLC0415 - a large import
 

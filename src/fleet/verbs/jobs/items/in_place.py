@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fleet.model.jobs import items
 from fleet.verbs.jobs.items import run_step
 from fleet.verbs.jobs.items.item_outcome import ItemAttempt, ItemOutcome
-from fleet.world.process.children import Child, Ended
+from fleet.world.process.job_commands import CommandEnd, JobCommand
 
 if TYPE_CHECKING:
     from fleet.model.jobs.placeholders import PlaceholderValues
@@ -35,7 +35,7 @@ class _RunningItem:
     item: Item
     where: run_step.Where
     values: PlaceholderValues
-    child: Child | Ended
+    child: JobCommand | CommandEnd
     run: run_step.StepRun | None = None
     number: int = 1
     since: float = 0.0
@@ -69,7 +69,7 @@ class InPlace:
             own=True,
         )
         work = _RunningItem(
-            item=item, where=where, values=self._setup | {"item": json.loads(item.data)}, child=Ended(status=None)
+            item=item, where=where, values=self._setup | {"item": json.loads(item.data)}, child=CommandEnd(status=None)
         )
         self._work[item.id] = work
         self._begin_step(work)
@@ -87,21 +87,21 @@ class InPlace:
         return {
             item: work.child.pid
             for item, work in self._work.items()
-            if isinstance(work.child, Child) and work.since <= before
+            if isinstance(work.child, JobCommand) and work.since <= before
         }
 
     def collect_ended(self) -> list[ItemAttempt]:
         """Return the attempts that have ended. For an item whose step passed and that has more steps, start the next."""
         ended_attempts = []
         for ident, work in list(self._work.items()):
-            ended = work.child.look() if isinstance(work.child, Child) else work.child
+            ended = work.child.look() if isinstance(work.child, JobCommand) else work.child
             outcome = self._end_step(work, ended) if ended is not None else None
             if outcome is not None:
                 del self._work[ident]
                 ended_attempts.append(ItemAttempt(work.item, outcome, work.steps))
         return ended_attempts
 
-    def _end_step(self, work: _RunningItem, ended: Ended) -> ItemOutcome | None:
+    def _end_step(self, work: _RunningItem, ended: CommandEnd) -> ItemOutcome | None:
         """Record an ended step. Returns the item's outcome, or starts the item's next step and returns None."""
         assert work.run is not None  # noqa: S101 - it was started
         result, row = work.run.conclude(ended)
@@ -120,7 +120,7 @@ class InPlace:
         """Kill all running steps. Returns the ids of their items."""
         killed = list(self._work)
         for work in self._work.values():
-            if isinstance(work.child, Child):
+            if isinstance(work.child, JobCommand):
                 work.child.kill()
         self._work.clear()
         return killed

@@ -31,7 +31,7 @@ _MOST = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class CommandRunner:
+class InputCommandContext:
     """What is needed to run the input's command: `own` starts its process.
 
     `check_wanted` raises when the job is interrupted or cancelled.
@@ -42,14 +42,18 @@ class CommandRunner:
 
 
 def items_of(
-    context: Context, workflow: Workflow, where: run_step.Where, values: PlaceholderValues, runner: CommandRunner
+    context: Context,
+    workflow: Workflow,
+    where: run_step.Where,
+    values: PlaceholderValues,
+    command_context: InputCommandContext,
 ) -> list[object]:
     """Return every item of the input, in order.
 
     Raises JobFailed when the input cannot be read, or when an item is null, too long or nested too deep.
     """
     try:
-        contents = _select_items(workflow, _read_source(context, workflow, where, values, runner))
+        contents = _select_items(workflow, _read_source(context, workflow, where, values, command_context))
     except RecursionError:
         why = f"the input is nested more than {items.DEEPEST} levels deep"
         raise JobFailed(job=where.job, why=why, advice="correct the input") from None
@@ -64,7 +68,11 @@ def items_of(
 
 
 def _read_source(
-    context: Context, workflow: Workflow, where: run_step.Where, values: PlaceholderValues, runner: CommandRunner
+    context: Context,
+    workflow: Workflow,
+    where: run_step.Where,
+    values: PlaceholderValues,
+    command_context: InputCommandContext,
 ) -> object:
     """Return the input from its list, file, command or glob, before `select` is applied."""
     wanted = workflow.map
@@ -72,7 +80,7 @@ def _read_source(
         case "list":
             return wanted.given
         case "command":
-            return parse_input(_run_command(context, wanted.given, where, values, runner))
+            return parse_input(_run_command(context, wanted.given, where, values, command_context))
         case "file":
             return parse_input(_read_file(where, placeholders.fill(wanted.given, values)))
         case "glob":
@@ -82,7 +90,11 @@ def _read_source(
 
 
 def _run_command(
-    context: Context, command: str, where: run_step.Where, values: PlaceholderValues, runner: CommandRunner
+    context: Context,
+    command: str,
+    where: run_step.Where,
+    values: PlaceholderValues,
+    command_context: InputCommandContext,
 ) -> str:
     """Run the input's command and return its output. Raises JobFailed when it fails, or when it prints more than 64 MB.
 
@@ -99,11 +111,11 @@ def _run_command(
 
     def check_wanted() -> None:
         """Raise the error that stops the command, when the job is interrupted or cancelled, or too much has been printed."""
-        runner.check_wanted()
+        command_context.check_wanted()
         _refuse_large_output(where, files)
 
     try:
-        ended = runner.own.run(
+        ended = command_context.own.run(
             "job input",
             ["/bin/sh", "-c", text],
             env=env,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet.model.jobs import items
 from fleet.model.text import escapes
 from fleet.store import queries as q
-from fleet.verbs.jobs.records import ItemFailure
+from fleet.verbs.jobs.records import FailedAttempt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,21 +46,21 @@ class ItemAttempt(NamedTuple):
     steps: Sequence[JobStep] = ()
 
 
-def failure(workflow: Workflow, item: Item, outcome: ItemOutcome, *, now: int, share: float) -> ItemFailure:
+def failure(workflow: Workflow, item: Item, outcome: ItemOutcome, *, now: int, fraction: float) -> FailedAttempt:
     """Return what to record for a failed attempt: the item waits for a retry, or gets the state that `on_failure` says.
 
-    `share`, a random number from 0 to 1, spreads the times of the retries.
+    `fraction`, a random number from 0 to 1, spreads the times of the retries.
     """
     count = item.failures + 1
     again = item.part == "map" and count < workflow.map.retry.attempts and not outcome.parked
     data = json.loads(item.data)
-    return ItemFailure(
+    return FailedAttempt(
         item=item,
         state="waiting" if again else _state_of_failed(workflow, item, outcome),
         reason=escapes.cut(outcome.reason, _REASON),
         signature=outcome.signature or items.signature(outcome.where, outcome.reason, data),
         where=outcome.where,
-        not_before=now + workflow.map.retry.wait(count, share) if again else None,
+        not_before=now + workflow.map.retry.wait(count, fraction) if again else None,
     )
 
 

@@ -18,7 +18,7 @@ from fleet.verbs.jobs import records
 from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.merge.finisher import finish, order_for
 from fleet.verbs.merge.keep_uncommitted import commit_kept_work
-from fleet.verbs.merge.merge import work_outside_branch
+from fleet.verbs.merge.merge import describe_work_outside_branch
 from fleet.world.git.branch_in_use import why_branch_in_use
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
 
 def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
     """Raise NotMergeable when an item's branch has nothing new while its worktree has commits on another branch."""
-    why = work_outside_branch(context, job.project, slug, job_branch(job.id))
+    why = describe_work_outside_branch(context, job.project, slug, job_branch(job.id))
     if why:
         advice = f"bring its work onto {task_branch(slug)}, or try the item again"
         raise errors.NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")

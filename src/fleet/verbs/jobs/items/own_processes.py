@@ -27,7 +27,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import create_and_record, intent, release
 from fleet.verbs.homes.ownership import is_own
 from fleet.world.home import paths
-from fleet.world.process.children import Ended
+from fleet.world.process.job_commands import CommandEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +77,7 @@ class OwnProcesses:
         return claim
 
     def run(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str, files: tuple[str, str], limit: float,
-            check_wanted: Callable[[], None]) -> Ended:  # fmt: skip
+            check_wanted: Callable[[], None]) -> CommandEnd:  # fmt: skip
         """Run one command to its end and return how it ended.
 
         `files` are the paths for its output and its error output; `limit` is in seconds. The command is killed when
@@ -85,10 +85,10 @@ class OwnProcesses:
         """
         output, errors = files
         lock, world = self.take(), self._context.world
-        child = world.children.start(
+        child = world.job_commands.start(
             effect, words, env=env, cwd=cwd, output=output, errors=errors, limit=limit, inherited=(lock,)
         )
-        if isinstance(child, Ended):
+        if isinstance(child, CommandEnd):
             return child
         wait = _FIRST_LOOK
         try:

@@ -34,7 +34,7 @@ from fleet.verbs.homes import sandbox
 from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.home import paths
-from fleet.world.process.children import Child, Ended
+from fleet.world.process.job_commands import CommandEnd, JobCommand
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -133,24 +133,24 @@ class StepRun:
         """
         return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in _OUTPUTS]
 
-    def start(self, lock: int | None = None) -> Child | Ended:
+    def start(self, lock: int | None = None) -> JobCommand | CommandEnd:
         """Start the step and return its process, which inherits the file descriptor `lock`.
 
-        Returns Ended, with the reason, when the step cannot start.
+        Returns CommandEnd, with the reason, when the step cannot start.
         """
         self._began, self._before = self._context.world.clock.now(), self._head()
         try:
-            return self._start_child(lock)
+            return self._start_command(lock)
         except (errors.FleetError, OSError, placeholders.Missing) as error:
-            return Ended(status=None, why=str(error))
+            return CommandEnd(status=None, why=str(error))
 
-    def _start_child(self, lock: int | None) -> Child | Ended:
+    def _start_command(self, lock: int | None) -> JobCommand | CommandEnd:
         """Start the step's process, with its output going to the step's files."""
         command = self._shell_command() if self._step.kind == "shell" else self._agent_command()
         out, log = self.files
         apart = self._where.item == "setup"
         try:
-            return self._context.world.children.start(
+            return self._context.world.job_commands.start(
                 f"job step {self._step.kind}",
                 command.words,
                 env=command.env,
@@ -216,7 +216,7 @@ class StepRun:
             return None
         return self._context.world.git.resolve_in(self._where.cwd, "HEAD")
 
-    def conclude(self, ended: Ended) -> tuple[StepResult, JobStep]:
+    def conclude(self, ended: CommandEnd) -> tuple[StepResult, JobStep]:
         """Return the result of a step that has ended, and its row for the store; remove its empty output files."""
         result = self._result_of(ended, self._new_commits(self._head()))
         self._count_tokens()
@@ -250,7 +250,7 @@ class StepRun:
         except (errors.FleetError, OSError):
             return
 
-    def _result_of(self, ended: Ended, commits: tuple[str, ...]) -> StepResult:
+    def _result_of(self, ended: CommandEnd, commits: tuple[str, ...]) -> StepResult:
         """Return the result of an ended step.
 
         A step has failed when its exit status is not 0, when its engine refused to run a tool, or when it made no
@@ -325,14 +325,14 @@ def _hold_back(engine: str, words: str) -> Change[int | None]:
     return Change(f"hold {engine} back: {words}", lambda tx: record_limits.hold_engine(tx, engine, "limit", words))
 
 
-class Chosen(NamedTuple):
+class ChosenEngine(NamedTuple):
     """The engine chosen for a step, and the engine that would be the first choice."""
 
     engine: str
     first: str
 
 
-def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
+def choose_engine(context: Context, name: str | None, project: str) -> ChosenEngine:
     """Return the engine for an agent step: the engine `name`, else the project's first engine that is not held back.
 
     When all are held back, it is the project's first engine. Raises BadInput when `name` is None and the project has
@@ -343,7 +343,7 @@ def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
     now = context.world.clock.now()
     engine, _held = context.store.read(lambda rows: apply_holds.choose_engine(rows, choices, at=now))
-    return Chosen(engine, next(iter(choices)))
+    return ChosenEngine(engine, next(iter(choices)))
 
 
 def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None, str | None]:
@@ -383,13 +383,13 @@ def tail(path: str, most: int = TAIL) -> str:
 
 def write_steps(context: Context, job: Job, known: JobSteps) -> None:
     """Write a job's steps to the file that the sessions of its items read, unless the file has these steps already."""
-    if _held_steps(context, job) != known:
+    if _steps_in_file(context, job) != known:
         context.world.files.publish(paths.job(job.id, "steps.json"), job_steps.written(known, job.source))
 
 
 def read_steps(context: Context, job: Job) -> JobSteps:
     """Return the steps of a job, from the file that its runner wrote, else from its document."""
-    held = _held_steps(context, job)
+    held = _steps_in_file(context, job)
     if held is not None:
         return held
     from fleet.model.jobs.workflow import read  # noqa: PLC0415 - where the file is missing or of another document
@@ -397,7 +397,7 @@ def read_steps(context: Context, job: Job) -> JobSteps:
     return read(job.source, "the job's document").steps
 
 
-def _held_steps(context: Context, job: Job) -> JobSteps | None:
+def _steps_in_file(context: Context, job: Job) -> JobSteps | None:
     """Return the steps in the runner's file; None when there is no file, or it is about another document."""
     try:
         return job_steps.steps_in(context.world.files.read(paths.job(job.id, "steps.json")), job.source)

@@ -14,7 +14,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.items import run_step
 from fleet.world.git.nested.keep_uncommitted import keep_dirty
-from fleet.world.process.children import Ended
+from fleet.world.process.job_commands import CommandEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.run_step import StepResult, Where
-    from fleet.world.process.children import Child
+    from fleet.world.process.job_commands import JobCommand
 
-    Show = Callable[[str], None]
+    ShowOutput = Callable[[str], None]
 
 _LOOK_AGAIN = 0.05
 _CHUNK = 65_536
 
 
-def perform(context: Context, dispatch: str, project: str, slug: str, show: Show) -> bool:
+def perform(context: Context, dispatch: str, project: str, slug: str, show: ShowOutput) -> bool:
     """Run all steps of the item that a dispatch is for, and record the verdict. Returns whether the item passed.
 
     `show` is called with the output of the steps, as text. Raises Superseded, before any step, when another dispatch
@@ -64,7 +64,7 @@ def _take_item(context: Context, job: Job, item: Item, dispatch: str) -> Item:
     raise errors.Superseded(who=f"dispatch {dispatch}", project=job.project, slug=slug, now=why)
 
 
-def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show) -> None:
+def _start_over(context: Context, job: Job, slug: str, where: Where, show: ShowOutput) -> None:
     """Reset the item's worktree to the tip of the job's branch.
 
     Work that an earlier attempt left there is first kept in a ref.
@@ -79,7 +79,7 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
     git.start_over(where.cwd, tip)
 
 
-def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, StepResult]:
+def _run_steps(context: Context, job: Job, item: Item, where: Where, show: ShowOutput) -> tuple[str, StepResult]:
     """Run the item's steps in order until one fails.
 
     Returns the name of the failed step, such as "map step 2" (when none failed, the name of the part, such as "map"),
@@ -99,15 +99,15 @@ def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show)
     return part, result
 
 
-def _run_one_step(context: Context, job: Job, run: run_step.StepRun, show: Show) -> StepResult:
+def _run_one_step(context: Context, job: Job, run: run_step.StepRun, show: ShowOutput) -> StepResult:
     """Run one step, show its output, and record the step."""
     child = run.start()
-    result, row = run.conclude(child if isinstance(child, Ended) else _watch(child, run.files, show))
+    result, row = run.conclude(child if isinstance(child, CommandEnd) else _watch(child, run.files, show))
     context.commit(run_step.record_step(job, row))
     return result
 
 
-def _watch(child: Child, files: list[str], show: Show) -> Ended:
+def _watch(child: JobCommand, files: list[str], show: ShowOutput) -> CommandEnd:
     """Show a step's output until the step ends; return how it ended."""
     shown = dict.fromkeys(files, 0)
     while True:
@@ -119,7 +119,7 @@ def _watch(child: Child, files: list[str], show: Show) -> Ended:
         child.wait(_LOOK_AGAIN)
 
 
-def _show_more(path: str, since: int, show: Show) -> int:
+def _show_more(path: str, since: int, show: ShowOutput) -> int:
     """Show what a step's output file has after the offset `since` (in bytes). Returns the offset at its end."""
     if not os.path.exists(path):
         return since

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from fleet.resources.worktree.prepare import Preparation
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
-    from fleet.verbs.merge.tree.merging import Made
-    from fleet.verbs.merge.tree.warm import Warm
+    from fleet.verbs.merge.tree.merging import MergedOrder
+    from fleet.verbs.merge.tree.warm import TakenWarmTree
     from fleet.world.files.locks import FileLock
 
 _LOCK_WAIT = 60.0
@@ -54,7 +54,9 @@ class _MergeAttempt:
         return self.orders[0]
 
 
-def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool = True, advice: str = "") -> list[Made]:
+def merge_and_verify(
+    context: Context, orders: Sequence[Order], *, verify: bool = True, advice: str = ""
+) -> list[MergedOrder]:
     """Merge the orders one on top of another into the base of the first, and verify the last commit once.
 
     Returns the merges that were made; of several orders, those that conflict with the ones before them are left out.
@@ -76,7 +78,7 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
     return _merge_in_new(context, attempt, warm)
 
 
-def _merge_in_warm(context: Context, attempt: _MergeAttempt, warm: Warm) -> list[Made]:
+def _merge_in_warm(context: Context, attempt: _MergeAttempt, warm: TakenWarmTree) -> list[MergedOrder]:
     """Merge the orders in the project's warm tree, prepare the tree and verify.
 
     When git cannot reset the tree or merge in it, do so in a new tree. Git refuses, for example, to merge work with a
@@ -98,13 +100,13 @@ def _merge_in_warm(context: Context, attempt: _MergeAttempt, warm: Warm) -> list
     return made
 
 
-def _merge_in_new(context: Context, attempt: _MergeAttempt, warm: Warm) -> list[Made]:
+def _merge_in_new(context: Context, attempt: _MergeAttempt, warm: TakenWarmTree) -> list[MergedOrder]:
     """Replace the warm tree by a new one and merge there; if that is not possible, merge in a tree that is removed afterwards."""
     fresh = renew_warm_tree(context, attempt.first, warm)
     return _merge_in_scratch(context, attempt) if fresh is None else _merge_in_warm(context, attempt, fresh)
 
 
-def _merge_in_scratch(context: Context, attempt: _MergeAttempt) -> list[Made]:
+def _merge_in_scratch(context: Context, attempt: _MergeAttempt) -> list[MergedOrder]:
     """Merge and verify the orders in a new worktree, and remove it afterwards.
 
     The worktree is a claim of the first order's finisher. Returns and raises as `merge_and_verify` does.
@@ -125,13 +127,13 @@ def _merge_in_scratch(context: Context, attempt: _MergeAttempt) -> list[Made]:
     return made
 
 
-def _verify_last(context: Context, attempt: _MergeAttempt, claim: Claim, made: list[Made]) -> None:
+def _verify_last(context: Context, attempt: _MergeAttempt, claim: Claim, made: list[MergedOrder]) -> None:
     """Run the verify command, if there is one, on the last merge commit."""
     if attempt.command:
         verify_merge(context, attempt.first, claim.name, made[-1].commit, attempt.command)
 
 
-def _merge_orders(context: Context, attempt: _MergeAttempt, claim: Claim) -> list[Made]:
+def _merge_orders(context: Context, attempt: _MergeAttempt, claim: Claim) -> list[MergedOrder]:
     """Merge the orders in a tree while holding the tree's effect lock.
 
     git inherits the lock, which therefore stays held if git outlives this process.
@@ -144,7 +146,7 @@ def _merge_orders(context: Context, attempt: _MergeAttempt, claim: Claim) -> lis
         lock.give()
 
 
-def _reset_warm_tree(context: Context, order: Order, warm: Warm) -> bool:
+def _reset_warm_tree(context: Context, order: Order, warm: TakenWarmTree) -> bool:
     """Reset the warm merge tree to the order's base, holding its effect lock. Returns False when git could not."""
     lock = context.world.effect_lock(warm.claim.id)
     handle = _take_effect_lock(lock, warm.claim)

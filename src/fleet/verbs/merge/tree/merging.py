@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class MergedOrder:
     """The merge commit of one order, and the commit that it was merged into."""
 
     order: Order
@@ -23,18 +23,18 @@ class Made:
     commit: str
 
 
-def merge_in_turn(context: Context, path: str, orders: Sequence[Order], *, advice: str, lock: int) -> list[Made]:
+def merge_in_turn(context: Context, path: str, orders: Sequence[Order], *, advice: str, lock: int) -> list[MergedOrder]:
     """Merge the commits of several orders in a tree that is at the base of the first. Returns the merges, in order.
 
     Raises NotMergeable when the first one conflicts. A later one that conflicts with those before it is left out: the
     caller tries it again after they are merged.
     """
-    made: list[Made] = []
+    made: list[MergedOrder] = []
     for order in orders:
         onto = made[-1].commit if made else order.base or ""
         conflict = context.world.git.merge(path, order.work, f"Merge {order.slug}", lock=lock)
         if conflict is None:
-            made.append(Made(order=order, onto=onto, commit=_merge_commit(context, order, path, onto)))
+            made.append(MergedOrder(order=order, onto=onto, commit=_merge_commit(context, order, path, onto)))
         elif not made:
             retry = f"`fleet task retry {order.slug}` lets an agent bring it up to date"
             why = f"conflict in {', '.join(conflict)}"

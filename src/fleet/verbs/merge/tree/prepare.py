@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fleet.resources.kind import Order
     from fleet.verbs.context import Context
-    from fleet.verbs.merge.tree.warm import Warm
+    from fleet.verbs.merge.tree.warm import TakenWarmTree
 
 
 def wanted_preparation(context: Context, order: Order) -> Preparation | None:
@@ -80,7 +80,9 @@ def _run_setup(context: Context, order: Order, wanted: Preparation, commit: str)
         _end_processes(context, order)
 
 
-def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation, commit: str) -> Warm:
+def prepare_warm(
+    context: Context, order: Order, warm: TakenWarmTree, wanted: Preparation, commit: str
+) -> TakenWarmTree:
     """Copy the files that changed in the user's checkout; run the setup command again if anything that it depends on changed.
 
     Raises NotVerified or SetupFailed when setup fails. Returns the warm tree with the new preparation.
@@ -99,7 +101,7 @@ def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation
     return note_preparation(context, warm, prepared=needed, copied=copied, made=made)
 
 
-def _sync_copies(context: Context, warm: Warm, wanted: Preparation, tracked: Mapping[str, str]) -> None:
+def _sync_copies(context: Context, warm: TakenWarmTree, wanted: Preparation, tracked: Mapping[str, str]) -> None:
     """Copy again into the warm tree the files that differ from the user's checkout; remove copies that it no longer has."""
     differ = [name for name in wanted.copies if not is_copy(f"{wanted.repository}/{name}", f"{wanted.path}/{name}")]
     copy_files(context.world, wanted.repository, wanted.path, differ)

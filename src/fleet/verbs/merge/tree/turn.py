@@ -36,7 +36,7 @@ def merge_turn(context: Context, project: str, slugs: list[str]) -> Iterator[Non
         gate.give()
 
 
-def describe_ahead(context: Context, project: str) -> str | None:
+def describe_running_merge(context: Context, project: str) -> str | None:
     """Return which merge of the project runs now, for people; None when no merge runs."""
     gate = context.world.project_gate(project, _GATE)
     try:

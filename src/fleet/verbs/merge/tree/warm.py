@@ -28,7 +28,7 @@ _KIND = "warm_tree"
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Warm:
+class TakenWarmTree:
     """The warm tree that a merge uses. `used`: earlier merges have run in it, so that it may contain their files."""
 
     claim: Claim
@@ -50,7 +50,7 @@ class Warm:
         return list(self.claim.data.get("made", []))
 
 
-def take_warm_tree(context: Context, order: Order) -> Warm | None:
+def take_warm_tree(context: Context, order: Order) -> TakenWarmTree | None:
     """Return the project's warm merge tree; make it if there is none.
 
     None when another finisher may still use it, or when an unusable tree could not be removed.
@@ -62,15 +62,17 @@ def take_warm_tree(context: Context, order: Order) -> Warm | None:
     for claim in (claim for claim in held if claim not in usable):
         if release(context, claim):
             return None
-    return Warm(claim=usable[0], used=True) if usable else _make_warm_tree(context, order)
+    return TakenWarmTree(claim=usable[0], used=True) if usable else _make_warm_tree(context, order)
 
 
-def renew_warm_tree(context: Context, order: Order, warm: Warm) -> Warm | None:
+def renew_warm_tree(context: Context, order: Order, warm: TakenWarmTree) -> TakenWarmTree | None:
     """Remove the warm merge tree and make a new one. None when the old one could not be removed."""
     return None if release(context, warm.claim) else _make_warm_tree(context, order)
 
 
-def note_preparation(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
+def note_preparation(
+    context: Context, warm: TakenWarmTree, *, prepared: str, copied: list[str], made: list[str]
+) -> TakenWarmTree:
     """Record how the warm merge tree is prepared, and return the tree with that data.
 
     `prepared` is the fingerprint of its setup, '' while setup has not been completed. `copied` are the files that were
@@ -103,7 +105,7 @@ def release_warm_tree(context: Context, project: str) -> list[str]:
     return left
 
 
-def _make_warm_tree(context: Context, order: Order) -> Warm:
+def _make_warm_tree(context: Context, order: Order) -> TakenWarmTree:
     """Create the project's warm merge tree, checked out at the order's base. Setup has not run in it yet."""
     kind = KINDS[_KIND]
     claim = Claim(
@@ -125,7 +127,7 @@ def _make_warm_tree(context: Context, order: Order) -> Warm:
 
     context.commit(Change(f"make the warm tree of {order.project}", work))
     create_and_record(context, [claim], order)
-    return Warm(claim=replace(claim, state="live"), used=False)
+    return TakenWarmTree(claim=replace(claim, state="live"), used=False)
 
 
 def _warm_tree_claims(context: Context, project: str) -> list[Claim]:

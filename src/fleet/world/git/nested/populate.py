@@ -19,7 +19,7 @@ from fleet.world.git.refs import git_dir
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
     from fleet.world.git.nested.submodules import Submodule
-    from fleet.world.git.worktree_status import Ask
+    from fleet.world.git.worktree_status import RunGit
     from fleet.world.process.programs import Done
 
 _LONG = 3_600.0
@@ -35,7 +35,7 @@ class _Level(NamedTuple):
     repository, the user's first.
     """
 
-    ask: Ask
+    ask: RunGit
     path: str
     own: str
     others: tuple[str, ...]

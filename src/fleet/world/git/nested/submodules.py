@@ -16,7 +16,7 @@ from fleet.world.git.git import error_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.world.git.worktree_status import Ask, TreeStatus
+    from fleet.world.git.worktree_status import RunGit, TreeStatus
 
 _GITLINK = "160000"
 # For commands that need no files, in the repository of a submodule: its configuration names a folder that may be gone.
@@ -31,7 +31,7 @@ class Submodule(NamedTuple):
     commit: str
 
 
-def recorded(ask: Ask, path: str) -> list[Submodule]:
+def recorded(ask: RunGit, path: str) -> list[Submodule]:
     """Return the submodules that a worktree's index and `.gitmodules` record; raise GitRefused when git fails."""
     file = f"{path}/.gitmodules"
     if not os.path.isfile(file) or os.path.islink(file):

@@ -20,7 +20,7 @@ from fleet.surfaces.cli.options import json_option
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 from fleet.world.clock import Clock
-from fleet.world.files.daemon_log import Log
+from fleet.world.files.daemon_log import DaemonLog
 from fleet.world.funnel import Funnel
 from fleet.world.home.location import home_path
 
@@ -59,7 +59,7 @@ def run(*, detached: bool) -> None:
 
 def _log(*, prints: bool) -> Callable[..., None]:
     """Return a function that writes one event into the daemon's log, and with `prints` to standard output too."""
-    clock, out, kept = Clock(), sys.stdout, Log(home_path(), Funnel())
+    clock, out, kept = Clock(), sys.stdout, DaemonLog(home_path(), Funnel())
 
     def log(event: str, /, **facts: object) -> None:
         kept.write(event, **facts)

@@ -17,7 +17,7 @@ from fleet.surfaces.cli.commands.jobs.show import list_, logs, show
 from fleet.surfaces.cli.hot import session
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
-from fleet.verbs.jobs.begin import Asked
+from fleet.verbs.jobs.begin import JobRequest
 
 if TYPE_CHECKING:
     from fleet.model.results.jobs import JobCancelled, JobEnded, JobPlan
@@ -69,7 +69,7 @@ def run(
     """
     with Fleet.open(actor=given["as"]) as fleet, progress.KeepRunning() as keep_running:
         variables = dict(_parse_pair(pair) for pair in pairs)
-        asked = Asked(project=fleet.project_here(project), file=file, id=ident, variables=variables)
+        asked = JobRequest(project=fleet.project_here(project), file=file, id=ident, variables=variables)
         if dry_run:
             return _print_plan(fleet.jobs.plan(asked), as_json=json)
         return _print_end(fleet, fleet.jobs.run(asked, progress.choose_view(as_json=json), keep_running), as_json=json)

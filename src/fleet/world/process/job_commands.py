@@ -1,4 +1,4 @@
-"""Start programs that run beside this process and write their output to files; used for the commands of jobs."""
+"""Start the commands of jobs: programs that run beside this process and write their output to files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FILE = 0o600
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Ended:
+class CommandEnd:
     """How a child ended. `status` is 128 + N when signal N killed it.
 
     None when it could not be started, or was killed after its time limit; then `why` says so.
@@ -40,8 +40,8 @@ class Ended:
         return self.status == 0
 
 
-class Child:
-    """A running child process with a time limit."""
+class JobCommand:
+    """A running command of a job, with a time limit. It is a child of this process."""
 
     def __init__(self, process: subprocess.Popen[bytes], limit: float, funnel: Funnel) -> None:
         self._funnel = funnel
@@ -55,7 +55,7 @@ class Child:
         """Return the pid. The kernel does not reuse it until `look` or `kill` has reaped the child."""
         return self._process.pid
 
-    def look(self) -> Ended | None:
+    def look(self) -> CommandEnd | None:
         """Return how the child ended; None while it runs.
 
         Once its time limit is over, a call sends SIGTERM to the child's process group, and a later call SIGKILL.
@@ -98,18 +98,18 @@ class Child:
             return self._process.poll() is not None
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def _reaped(self) -> Ended:
+    def _reaped(self) -> CommandEnd:
         """Kill what the child left in its process group, reap the child, and return how it ended."""
         if self._process.returncode is None:
             self._signal_all(signal.SIGKILL)
         status = self._process.wait()
         if self._asked is not None:
-            return Ended(status=None, why=f"it took longer than {self._limit:g} s and was ended")
-        return Ended(status=status if status >= 0 else 128 - status)
+            return CommandEnd(status=None, why=f"it took longer than {self._limit:g} s and was ended")
+        return CommandEnd(status=status if status >= 0 else 128 - status)
 
 
-class Children:
-    """Start child processes."""
+class JobCommands:
+    """Start the commands of jobs."""
 
     def __init__(self, funnel: Funnel, home: str) -> None:
         self._funnel = funnel
@@ -126,14 +126,14 @@ class Children:
         errors: str | None = None,
         limit: float,
         inherited: Sequence[int] = (),
-    ) -> Child | Ended:
-        """Start a child whose output is appended to files; return Ended when it could not be started.
+    ) -> JobCommand | CommandEnd:
+        """Start a child whose output is appended to files; return CommandEnd when it could not be started.
 
         `errors` is the file for standard error, by default the same as `output`. The child inherits the descriptors in
-        `inherited`, such as a lock. After `limit` seconds it is ended (see `Child.look`).
+        `inherited`, such as a lock. After `limit` seconds it is ended (see `JobCommand.look`).
         """
 
-        def act() -> Child | Ended:
+        def act() -> JobCommand | CommandEnd:
             with contextlib.ExitStack() as files:
                 out = files.enter_context(_open_to_append(output, self._home))
                 err = files.enter_context(_open_to_append(errors, self._home)) if errors else subprocess.STDOUT
@@ -141,9 +141,9 @@ class Children:
                     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=clean_environment(env, speaks=True),
                                                cwd=cwd, pass_fds=inherited, start_new_session=True)  # fmt: skip
                 except OSError as error:
-                    return Ended(status=None, why=f"{error.filename or words[0]}: {str(error.strerror).lower()}")
+                    return CommandEnd(status=None, why=f"{error.filename or words[0]}: {str(error.strerror).lower()}")
             self._funnel.during(effect, process.pid)
-            return Child(process, limit, self._funnel)
+            return JobCommand(process, limit, self._funnel)
 
         return self._funnel.through(effect, act)
 
