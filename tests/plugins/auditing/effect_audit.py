@@ -17,14 +17,16 @@ REPORTS = "AUDIT_EFFECTS_INTO"
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(os.path.dirname(HERE))
 SOURCE = os.path.join(os.path.dirname(TESTS), "src", "fleet", "")
-# The harness, what is played for users, and `make coverage` (checks/covering); what they do is not an act of fleet.
+# The harness and what is played for users; what they do is not an act of fleet.
 PLAYED = (
     os.path.join(TESTS, ""),
-    os.path.join(sys.prefix, "covering", ""),
     os.path.join(SOURCE, "testing", ""),
     os.path.join(SOURCE, "demo", ""),
     os.path.join(SOURCE, "surfaces", "cli", "commands", "home", "demo.py"),
 )
+
+# The same, there only while `make coverage` runs (checks/covering).
+MEASURING = os.path.join(sys.prefix, "covering", "")
 
 _BY_PIDFD = "signal.pidfd_send_signal"
 EFFECTS = frozenset(
@@ -127,7 +129,7 @@ def _is_effect(event: str, args: tuple[object, ...]) -> bool:
 def _unfunnelled(frame: FrameType | None) -> str:
     """Where fleet's code does this outside of any funnel; empty when it does not."""
     while frame is not None and not _is_source(frame):
-        if frame.f_code.co_filename.startswith((*PLAYED, "<frozen importlib")):
+        if frame.f_code.co_filename.startswith((*PLAYED, MEASURING, "<frozen importlib")):
             return ""
         frame = frame.f_back
     if frame is None:
