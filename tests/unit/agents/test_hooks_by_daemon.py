@@ -10,7 +10,7 @@ from fleet.api.hooking import Hooking
 from fleet.model.agents.dialect import Dialect
 from fleet.surfaces.cli.hot import hook
 from fleet.surfaces.cli.hot.at_home import HookingAtHome
-from fleet.surfaces.cli.hot.door import HookingByDoor
+from fleet.surfaces.cli.hot.socket_hooks import SocketHooks
 from fleet.verbs.agents.hook import Reply
 from fleet.world.funnel import Funnel
 
@@ -111,7 +111,7 @@ def test_without_an_answer_the_hook_goes_on_by_itself_under_the_same_key_and_at_
 @pytest.mark.req("IPC-3", "SEC-3")
 def test_an_agent_with_only_the_socket_asks_a_restarted_daemon_again_under_the_same_key(tmp_path, monkeypatch):
     daemon = PlayedDaemon(tmp_path / "sock", None, {"error": {"name": "Draining"}}, DONE)
-    hooks = HookingByDoor(str(tmp_path / "sock"))
+    hooks = SocketHooks(str(tmp_path / "sock"))
     monkeypatch.setattr(type(hooks._clock), "wait", lambda *_: None)
     assert hooks.handle_event(DIALECT, "Start", {}, 5).messages == ["m1"]
     daemon.end()
@@ -132,4 +132,4 @@ def test_a_hook_takes_the_daemon_if_there_is_one_and_a_token_else_the_home(tmp_p
     monkeypatch.delenv("FLEET_TOKEN")
     assert hook._hooking(Funnel()) is at_home, "its engine keeps the token from its hooks"
     monkeypatch.setenv("FLEET_DOOR", str(tmp_path / "door"))
-    assert isinstance(hook._hooking(Funnel()), HookingByDoor)
+    assert isinstance(hook._hooking(Funnel()), SocketHooks)

@@ -6,7 +6,7 @@ twice. It does the same when the daemon refuses, so that a daemon of another ver
 
 from __future__ import annotations
 
-from fleet.surfaces.cli.hot.door import HookingByDoor, HookUnanswered
+from fleet.surfaces.cli.hot.socket_hooks import HookUnanswered, SocketHooks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fleet.api.hooking import Hooking
     from fleet.model.agents.dialect import Dialect, Payload
-    from fleet.surfaces.cli.hot.door import Answered
+    from fleet.surfaces.cli.hot.socket_hooks import Answered
     from fleet.verbs.agents.hook import Reply
     from fleet.world.funnel import Funnel
 
@@ -26,7 +26,7 @@ class HookingAtHome:
     """Handles one agent's hook events: in the home's daemon; once the daemon fails or refuses, in this process."""
 
     def __init__(self, path: str, funnel: Funnel) -> None:
-        self._door = HookingByDoor(path, waits=False)
+        self._door = SocketHooks(path, waits=False)
         self._funnel = funnel
         # Handles the events in this process; None while the daemon answers them.
         self._own: Hooking | None = None

@@ -58,7 +58,7 @@ class Answered:
         self.text = str(given.get("text") or "")
 
 
-class HookingByDoor:
+class SocketHooks:
     """Handles the hook events of one agent through the daemon's socket.
 
     With `waits`, wait for a daemon that does not answer; without, raise HookUnanswered at once.
