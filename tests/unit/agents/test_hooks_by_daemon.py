@@ -9,7 +9,7 @@ import pytest
 from fleet.api.hooking import Hooking
 from fleet.model.agents.dialect import Dialect
 from fleet.surfaces.cli.hot import hook
-from fleet.surfaces.cli.hot.at_home import HookingAtHome
+from fleet.surfaces.cli.hot.daemon_or_local_hooks import DaemonOrLocalHooks
 from fleet.surfaces.cli.hot.socket_hooks import SocketHooks
 from fleet.verbs.agents.hook import Reply
 from fleet.world.funnel import Funnel
@@ -85,7 +85,7 @@ def at_home(monkeypatch) -> Home:
 @pytest.mark.req("IPC-2")
 def test_the_daemon_handles_the_event_and_the_home_is_not_opened(tmp_path, at_home):
     daemon = PlayedDaemon(tmp_path / "sock", DONE, {"result": None})
-    with HookingAtHome(str(tmp_path / "sock"), Funnel()) as hooks:
+    with DaemonOrLocalHooks(str(tmp_path / "sock"), Funnel()) as hooks:
         reply = hooks.handle_event(DIALECT, "Start", TOLD | {"tool_response": "x" * 2_000_000}, 5)
         hooks.acknowledge(reply.messages)
     daemon.end()
@@ -100,7 +100,7 @@ def test_the_daemon_handles_the_event_and_the_home_is_not_opened(tmp_path, at_ho
 )
 def test_without_an_answer_the_hook_goes_on_by_itself_under_the_same_key_and_at_once(tmp_path, at_home, answer):
     daemon = PlayedDaemon(tmp_path / "sock", answer)
-    with HookingAtHome(str(tmp_path / "sock"), Funnel()) as hooks:
+    with DaemonOrLocalHooks(str(tmp_path / "sock"), Funnel()) as hooks:
         hooks.handle_event(DIALECT, "Start", {}, 5)
         hooks.acknowledge(["m1"])
     daemon.end()
@@ -125,7 +125,7 @@ def test_a_hook_takes_the_daemon_if_there_is_one_and_a_token_else_the_home(tmp_p
     monkeypatch.setenv("FLEET_TOKEN", "secret")
     assert hook._hooking(Funnel()) is at_home, "no daemon"
     (tmp_path / "daemon.sock").touch()
-    assert isinstance(hook._hooking(Funnel()), HookingAtHome)
+    assert isinstance(hook._hooking(Funnel()), DaemonOrLocalHooks)
     monkeypatch.setenv("FLEET_DIRECT", "1")
     assert hook._hooking(Funnel()) is at_home
     monkeypatch.delenv("FLEET_DIRECT")

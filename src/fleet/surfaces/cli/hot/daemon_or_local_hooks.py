@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-class HookingAtHome:
+class DaemonOrLocalHooks:
     """Handles one agent's hook events: in the home's daemon; once the daemon fails or refuses, in this process."""
 
     def __init__(self, path: str, funnel: Funnel) -> None:
