@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fleet.api.hooking import Hooking
     from fleet.model.agents.dialect import Dialect, Payload
-    from fleet.surfaces.cli.hot.socket_hooks import Answered
+    from fleet.surfaces.cli.hot.socket_hooks import HookAnswer
     from fleet.verbs.agents.hook import Reply
     from fleet.world.funnel import Funnel
 
@@ -43,18 +43,18 @@ class DaemonOrLocalHooks:
     def prove(self) -> None:
         """Do nothing: `handle_event` proves a new coordinator with the event of its start."""
 
-    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered | Reply:
+    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> HookAnswer | Reply:
         """Handle one hook event of the agent, called at the time `at`, and return the reply to the engine.
 
         With the event of the agent's start, first make a new coordinator prove itself.
         """
 
-        def own(hooking: Hooking) -> Answered | Reply:
+        def own(hooking: Hooking) -> HookAnswer | Reply:
             if dialect.events.get(event) == "started":
                 hooking.prove()
             return hooking.handle_event(dialect, event, payload, at)
 
-        def asked() -> Answered | Reply:
+        def asked() -> HookAnswer | Reply:
             return self._door.handle_event(dialect, event, payload, at)
 
         return self._ask(asked, own)

@@ -40,7 +40,7 @@ class HookUnanswered(Exception):
         self.key = key
 
 
-class Answered:
+class HookAnswer:
     """The daemon's answer to a hook.
 
     `payload` is the reply for the engine, None for none; `text` wakes an idle agent, "" does not. `messages` are the
@@ -80,7 +80,7 @@ class SocketHooks:
     def prove(self) -> None:
         """Do nothing: `handle_event` sends the nonce of a new coordinator with the event."""
 
-    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered:
+    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> HookAnswer:
         """Let the daemon handle one hook event, called at the time `at`, and return the daemon's answer."""
         own = {"nonce": os.environ.get(VARIABLE, ""), "rules": os.environ.get(ALLOWED_VARIABLE, "")}
         told = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "at": at, **own}
@@ -128,7 +128,7 @@ class SocketHooks:
         self._clock.wait(LOOK_AGAIN)
         return is_agent_gone()
 
-    def _ask(self, method: str, args: Json, *, until: float = 0.0) -> Answered:
+    def _ask(self, method: str, args: Json, *, until: float = 0.0) -> HookAnswer:
         """Send one request and return the daemon's answer. Raise HookUnanswered when it refuses, or does not answer.
 
         If this object `waits`, try again until the monotonic time `until`, and for at least ten seconds; else try once.
@@ -144,7 +144,7 @@ class SocketHooks:
             self._clock.wait(LOOK_AGAIN)
         if error := answer.get("error"):
             raise HookUnanswered(str(error.get("message")), key)
-        return Answered(answer.get("result") or {})
+        return HookAnswer(answer.get("result") or {})
 
 
 def _request(method: str, args: Json, key: str) -> bytes:
