@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fleet.surfaces.cli.hot.table import Values
 
 
-class Answering:
+class ClientCommands:
     """Runs commands of clients inside the daemon, each in the thread that answers it.
 
     To collect what a command prints, it replaces sys.stdout and sys.stderr of the daemon.
