@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     Writing = TypedDict("Writing", {"project": str | None, "as": str | None, "key": str | None, "json": bool})
     # The options that `unkeyed` adds.
     Unkeyed = TypedDict("Unkeyed", {"as": str | None, "json": bool})
-    # The options that `acting` and `anywhere` add.
-    Acting = TypedDict("Acting", {"project": str | None, "as": str | None, "json": bool})
+    # The options that `writing_unkeyed` and `anywhere` add.
+    WritingUnkeyed = TypedDict("WritingUnkeyed", {"project": str | None, "as": str | None, "json": bool})
     Anywhere = TypedDict("Anywhere", {"as": str | None, "key": str | None, "json": bool})
 
 F = TypeVar("F", bound="Callable[..., object] | click.Command")
@@ -137,7 +137,7 @@ def unkeyed(function: F) -> F:
     return _AS(_JSON(function))
 
 
-def acting(function: F) -> F:
+def writing_unkeyed(function: F) -> F:
     """Add the options -p, --as and --json, for a command of one project with several transactions."""
     return _PROJECT(unkeyed(function))
 
