@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     Writing = TypedDict("Writing", {"project": str | None, "as": str | None, "key": str | None, "json": bool})
     # The options that `unkeyed` adds.
     Unkeyed = TypedDict("Unkeyed", {"as": str | None, "json": bool})
-    # The options that `writing_unkeyed` and `anywhere` add.
+    # The options that `writing_unkeyed` and `writing_home` add.
     WritingUnkeyed = TypedDict("WritingUnkeyed", {"project": str | None, "as": str | None, "json": bool})
-    Anywhere = TypedDict("Anywhere", {"as": str | None, "key": str | None, "json": bool})
+    WritingHome = TypedDict("WritingHome", {"as": str | None, "key": str | None, "json": bool})
 
 F = TypeVar("F", bound="Callable[..., object] | click.Command")
 COUNT = click.IntRange(1, 1 << 60)
@@ -127,7 +127,7 @@ def writing(function: F) -> F:
     return _PROJECT(_AS(_KEY(_JSON(function))))
 
 
-def anywhere(function: F) -> F:
+def writing_home(function: F) -> F:
     """Add the options of a command that changes something outside a project: --as, --key, --json."""
     return _AS(_KEY(_JSON(function)))
 
