@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     # The options that `writing` adds: `def command(slug: str, **given: Unpack[Writing])`.
     Writing = TypedDict("Writing", {"project": str | None, "as": str | None, "key": str | None, "json": bool})
-    # The options that `unkeyed` adds.
-    Unkeyed = TypedDict("Unkeyed", {"as": str | None, "json": bool})
+    # The options that `writing_home_unkeyed` adds.
+    WritingHomeUnkeyed = TypedDict("WritingHomeUnkeyed", {"as": str | None, "json": bool})
     # The options that `writing_unkeyed` and `writing_home` add.
     WritingUnkeyed = TypedDict("WritingUnkeyed", {"project": str | None, "as": str | None, "json": bool})
     WritingHome = TypedDict("WritingHome", {"as": str | None, "key": str | None, "json": bool})
@@ -132,14 +132,14 @@ def writing_home(function: F) -> F:
     return _AS(_KEY(_JSON(function)))
 
 
-def unkeyed(function: F) -> F:
+def writing_home_unkeyed(function: F) -> F:
     """Add the options --as and --json, for a command with several transactions, which one --key cannot cover."""
     return _AS(_JSON(function))
 
 
 def writing_unkeyed(function: F) -> F:
     """Add the options -p, --as and --json, for a command of one project with several transactions."""
-    return _PROJECT(unkeyed(function))
+    return _PROJECT(writing_home_unkeyed(function))
 
 
 json_option = _JSON

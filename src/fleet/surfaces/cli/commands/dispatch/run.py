@@ -16,7 +16,7 @@ from fleet.model.tasks.prompts import split_prompt
 from fleet.surfaces.cli.commands.projects.down import print_down
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.hot import session
-from fleet.surfaces.cli.options import Slug, from_stdin, unkeyed, writing_unkeyed
+from fleet.surfaces.cli.options import Slug, from_stdin, writing_home_unkeyed, writing_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -168,7 +168,7 @@ def stop(agent: str | None, project: str | None, *, everyone: bool, json: bool, 
 @click.command("kill")
 @click.argument("agent", required=False)
 @click.option("-r", "--reason", required=True, metavar="TEXT", help="the reason, for those who read it later")
-@unkeyed
+@writing_home_unkeyed
 def kill(agent: str | None, reason: str, **given: Any) -> None:
     """End an agent: its processes are killed and its task is failed. Its worktree and commits are kept.
 

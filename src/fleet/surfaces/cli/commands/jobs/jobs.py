@@ -15,7 +15,7 @@ from fleet.surfaces.cli.commands.jobs import progress
 from fleet.surfaces.cli.commands.jobs.dead_letters import dlq
 from fleet.surfaces.cli.commands.jobs.show import list_, logs, show
 from fleet.surfaces.cli.hot import session
-from fleet.surfaces.cli.options import json_option, unkeyed
+from fleet.surfaces.cli.options import json_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.jobs.begin import Asked
 
@@ -45,7 +45,7 @@ def job() -> None:
 @click.option(
     "-p", "--project", metavar="NAME", help="the project (default: FLEET_PROJECT, or the one of the current directory)"
 )
-@unkeyed
+@writing_home_unkeyed
 def run(
     file: str,
     ident: str | None,
@@ -136,7 +136,7 @@ def _job_sentence(job: JobEnded | JobCancelled) -> str:
 @click.option(
     "-r", "--reason", default="cancelled by a person", metavar="TEXT", help="the reason, for those who read it later"
 )
-@unkeyed
+@writing_home_unkeyed
 def cancel(ident: str, reason: str, *, json: bool, **given: str | None) -> None:
     """End a job for good: its agents are ended and its worktrees removed. Commits and the job's branch are kept.
 
