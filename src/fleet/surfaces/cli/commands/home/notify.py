@@ -89,7 +89,7 @@ def list_notices(limit: int, *, json: bool) -> None:
         for each in notices
     ]
     for line in terminal.table(("SEEN", "STATE", "HOW", "WHAT", "WHY"), rows):
-        terminal.say(terminal.shortened(line, terminal.room()))
+        terminal.say(terminal.shortened(line, terminal.cut_width()))
 
 
 def _channels_in_words(notice: NoticeView) -> str:
