@@ -67,7 +67,7 @@ def run(
       fleet job run modernise.yml --set LEVEL=high --dry-run
       fleet job run modernise.yml --id 3f2a9c01 --json
     """
-    with Fleet.open(actor=given["as"]) as fleet, progress.KeepRunning() as keep_running:
+    with Fleet.open(actor=given["as"]) as fleet, progress.StopOnSignal() as keep_running:
         variables = dict(_parse_pair(pair) for pair in pairs)
         asked = Asked(project=fleet.project_here(project), file=file, id=ident, variables=variables)
         if dry_run:
@@ -80,7 +80,7 @@ def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> 
 
     `force` first stops the process that runs the job.
     """
-    with Fleet.open(actor=actor) as fleet, progress.KeepRunning() as keep_running:
+    with Fleet.open(actor=actor) as fleet, progress.StopOnSignal() as keep_running:
         ended = fleet.jobs.resume(ident, progress.choose_view(as_json=as_json), keep_running, force=force)
         if ended.stopped and not as_json:
             terminal.say(f"stopped the runner of this job: {ended.stopped}")

@@ -24,7 +24,7 @@ STATES: tuple[ItemState, ...] = ("done", "running", "merging", "waiting", "dead"
 _KEPT_STATES = ("dead", "parked", "skipped")
 
 
-class KeepRunning:
+class StopOnSignal:
     """Tells a job's runner whether to go on: not after a Ctrl-C or SIGTERM. The second one raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
