@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 
-from fleet.api.views.rows import WANTED
+from fleet.api.views.rows import NEEDING_PERSON
 from fleet.api.views.sections import hold_in_words
 from fleet.api.views.snapshot import trouble_lines
 from fleet.model.settings.keys import ACTS, DIGITS
@@ -192,7 +192,7 @@ class Board(Screen[None], inherit_bindings=False):
     @property
     def is_anything_wanted(self) -> bool:
         """Whether a row of the newest snapshot waits for a person."""
-        return self.snapshot is not None and any(group in WANTED for group in self.snapshot.counts)
+        return self.snapshot is not None and any(group in NEEDING_PERSON for group in self.snapshot.counts)
 
     def select_soon(self, key: str) -> None:
         """Select the row with this key, and unfold it, as soon as a snapshot has it; take a snapshot at once.

@@ -10,7 +10,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from fleet.api.views.rows import QUIET, WANTED
+from fleet.api.views.rows import NEEDING_PERSON, QUIET
 from fleet.api.views.sections import one_line
 from fleet.model.text.times import age, since_epoch
 from fleet.surfaces.tui.widgets.drawn_view import DrawnView
@@ -86,7 +86,7 @@ class RowList(DrawnView):
     def show(self, rows: list[RowView], now: int) -> None:
         """Show these rows. The selected row stays selected, wherever it moves."""
         self._rows, self.now = rows, now
-        wanted = [row for row in rows if row.group in WANTED and row.kind != "project"]
+        wanted = [row for row in rows if row.group in NEEDING_PERSON and row.kind != "project"]
         self._wanted = sorted(wanted, key=lambda row: row.rank)
         self._visited &= {_need_of(row) for row in self._wanted}
         self._arrange()
@@ -366,7 +366,7 @@ class RowList(DrawnView):
                 (set_cell_size(f"{fold} {one_line(row.title)}", width), self._style("", bold=True, selected=selected))
             ]
         name = row.slug or row.title or row.text
-        bold, shown = row.group in WANTED, one_line(name)
+        bold, shown = row.group in NEEDING_PERSON, one_line(name)
         cells = self._cells(row, width, cell_len(shown))
         room = max(width - 4 - _width_of(cells), min(_SHORTEST, cell_len(shown)))
         shown = _cut(shown, room)
