@@ -101,7 +101,7 @@ def around(rows: RowList, keys: int) -> list[str | None]:
     """Which rows the key for the next one selects."""
     seen = []
     for _ in range(keys):
-        assert rows.next_wanted()
+        assert rows.go_to_next_needing_person()
         seen.append(rows.selected.slug)
     return seen
 

@@ -130,7 +130,7 @@ class Board(Screen[None], inherit_bindings=False):
         now = since_epoch(snapshot.at)
         self.rows.show(snapshot.rows, now)
         if is_first:
-            self.rows.next_wanted()
+            self.rows.go_to_next_needing_person()
         self._select_wanted()
         self._bar_text("trouble", "\n".join(trouble_lines(snapshot)))
         holds = [hold_in_words(hold, now) for hold in snapshot.page.holds]
@@ -190,7 +190,7 @@ class Board(Screen[None], inherit_bindings=False):
         return isinstance(self.focused, Input)
 
     @property
-    def is_anything_wanted(self) -> bool:
+    def is_person_needed(self) -> bool:
         """Whether a row of the newest snapshot waits for a person."""
         return self.snapshot is not None and any(group in NEEDING_PERSON for group in self.snapshot.counts)
 
@@ -210,12 +210,12 @@ class Board(Screen[None], inherit_bindings=False):
             if self.rows.unfold_to(self._wanted_key) or not self._wanted_for:
                 self._wanted_key = ""
 
-    def next_wanted(self) -> bool:
+    def go_to_next_needing_person(self) -> bool:
         """Select the next row that waits for a person. If the filter hides that row, close the filter.
 
         Returns False when no row waits for a person.
         """
-        found = self.rows.next_wanted()
+        found = self.rows.go_to_next_needing_person()
         if found and not self.rows.is_filtered:
             self._clear_field()
         return found

@@ -68,7 +68,7 @@ class RowList(DrawnView):
         self._rows: list[RowView] = []
         self._shown: list[RowView | Heading] = []
         # The rows that wait for a person, the most urgent first.
-        self._wanted: list[RowView] = []
+        self._needing_person: list[RowView] = []
         # The needs (see `_need_of`) whose row was selected since they began.
         self._visited: set[tuple[str, ...]] = set()
         # By the key of a project or heading: True when it was unfolded, False when it was folded.
@@ -86,9 +86,9 @@ class RowList(DrawnView):
     def show(self, rows: list[RowView], now: int) -> None:
         """Show these rows. The selected row stays selected, wherever it moves."""
         self._rows, self.now = rows, now
-        wanted = [row for row in rows if row.group in NEEDING_PERSON and row.kind != "project"]
-        self._wanted = sorted(wanted, key=lambda row: row.rank)
-        self._visited &= {_need_of(row) for row in self._wanted}
+        needing = [row for row in rows if row.group in NEEDING_PERSON and row.kind != "project"]
+        self._needing_person = sorted(needing, key=lambda row: row.rank)
+        self._visited &= {_need_of(row) for row in self._needing_person}
         self._arrange()
 
     def filter(self, words: str) -> None:
@@ -220,17 +220,17 @@ class RowList(DrawnView):
                 return True
         return False
 
-    def next_wanted(self) -> bool:
+    def go_to_next_needing_person(self) -> bool:
         """Put the cursor on the next row that waits for a person; unfold its group or drop the filter if they hide it.
 
         A row that waits more urgently than the selected one comes first, unless it was selected since it began to wait.
 
         Returns False when no row waits for a person.
         """
-        if not self._wanted:
+        if not self._needing_person:
             return False
-        here = next((at for at, row in enumerate(self._wanted) if row.key == self._key), -1)
-        following = self._new_and_more_urgent(here) or self._wanted[(here + 1) % len(self._wanted)]
+        here = next((at for at, row in enumerate(self._needing_person) if row.key == self._key), -1)
+        following = self._new_and_more_urgent(here) or self._needing_person[(here + 1) % len(self._needing_person)]
         if not self.unfold_to(following.key):
             self._words = ()
             self._arrange()
@@ -243,8 +243,8 @@ class RowList(DrawnView):
         `here` is the index of the selected row in the list of waiting rows, or -1 when it is not in the list. None when
         there is no such row, or `here` is -1.
         """
-        rank = self._wanted[here].rank
-        new = (row for row in self._wanted if row.rank < rank and _need_of(row) not in self._visited)
+        rank = self._needing_person[here].rank
+        new = (row for row in self._needing_person if row.rank < rank and _need_of(row) not in self._visited)
         return next(new, None) if here >= 0 else None
 
     def unfold_to(self, key: str) -> bool:
