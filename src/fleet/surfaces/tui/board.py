@@ -81,7 +81,7 @@ class Board(Screen[None], inherit_bindings=False):
         self._shown: Shown | None = None
         self.choosing = Choosing(self)
         # The key of the row that `select_soon` waits for, "" for none, and in how many more snapshots it is looked for.
-        self._wanted_key, self._wanted_for = "", 0
+        self._key_to_select, self._snapshots_left = "", 0
         # Comments of reviews that were not sent yet, by project and task.
         self.drafts: dict[tuple[str, str], Comments] = {}
         self.acts = Acts(app.home, actor=app.actor, post=self.post)
@@ -131,7 +131,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.rows.show(snapshot.rows, now)
         if is_first:
             self.rows.go_to_next_needing_person()
-        self._select_wanted()
+        self._select_when_there()
         self._bar_text("trouble", "\n".join(trouble_lines(snapshot)))
         holds = [hold_in_words(hold, now) for hold in snapshot.page.holds]
         self._bar_text("banner", "\n".join([*(f"⚠ {line}" for line in snapshot.banner), *holds]))
@@ -200,15 +200,15 @@ class Board(Screen[None], inherit_bindings=False):
         Give up when three snapshots do not have the row, or when the person presses a key: that key is meant for the
         row that is selected now.
         """
-        self._wanted_key, self._wanted_for = key, _SOON
+        self._key_to_select, self._snapshots_left = key, _SOON
         self.app.hurry()
 
-    def _select_wanted(self) -> None:
+    def _select_when_there(self) -> None:
         """Select the row that `select_soon` asked for, if it is there; forget it after three snapshots without it."""
-        if self._wanted_key:
-            self._wanted_for -= 1
-            if self.rows.unfold_to(self._wanted_key) or not self._wanted_for:
-                self._wanted_key = ""
+        if self._key_to_select:
+            self._snapshots_left -= 1
+            if self.rows.unfold_to(self._key_to_select) or not self._snapshots_left:
+                self._key_to_select = ""
 
     def go_to_next_needing_person(self) -> bool:
         """Select the next row that waits for a person. If the filter hides that row, close the filter.
@@ -351,7 +351,7 @@ class Board(Screen[None], inherit_bindings=False):
     # keys and acts ----------------------------------------------------------------------------------------------------
     def on_key(self, event: events.Key) -> None:
         """Handle a key: comment, close the filter, choose an answer by its number, or perform the key's act."""
-        self._wanted_key = ""
+        self._key_to_select = ""
         if self.is_filtering and event.key not in LEAVING | {"down", "up"}:
             return  # Textual gives a key to the field only when it comes up to the app
         event.stop()
