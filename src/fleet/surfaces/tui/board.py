@@ -249,9 +249,9 @@ class Board(Screen[None], inherit_bindings=False):
         self._draw_about()
         self._draw_question()
         self._draw_keys()
-        self.want()
+        self.fetch_tab()
 
-    def want(self) -> None:
+    def fetch_tab(self) -> None:
         """Let the details thread fetch the lines of the current tab; show "…" until they are there.
 
         When no row is selected, show no lines and fetch nothing.
@@ -303,7 +303,7 @@ class Board(Screen[None], inherit_bindings=False):
         self._tab = tab
         self._draw_tabs()
         self._draw_keys()
-        self.want()
+        self.fetch_tab()
         self.redraw_tab()
 
     def redraw_tab(self) -> None:
