@@ -332,10 +332,15 @@ class RowList(DrawnView):
         number, width = y + self.scroll_offset.y, self.scrollable_content_region.width
         if not self._shown and self._words and y == 0:
             return Strip(
-                [Segment(set_cell_size("  nothing fits: Esc shows all", width), self.ground + self._style("dim"))]
+                [
+                    Segment(
+                        set_cell_size("  nothing fits: Esc shows all", width),
+                        self.background_style + self._style("dim"),
+                    )
+                ]
             )
         if not 0 <= number < len(self._shown):
-            return Strip.blank(width, self.ground)
+            return Strip.blank(width, self.background_style)
         selected = number == self._cursor
         here = self._shown[number]
         segments = (
@@ -345,7 +350,7 @@ class RowList(DrawnView):
         )
         if selected:  # a sign besides the colour
             segments[0] = (f"▌{segments[0][0][1:]}", segments[0][1])
-        return Strip([Segment(text, self.ground + style) for text, style in segments]).adjust_cell_length(
+        return Strip([Segment(text, self.background_style + style) for text, style in segments]).adjust_cell_length(
             width, self._style("", selected=selected)
         )
 
