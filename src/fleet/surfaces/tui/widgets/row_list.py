@@ -97,7 +97,7 @@ class RowList(DrawnView):
         Select the first of them, unless the selected row is one of them.
         """
         self._words = tuple(words.casefold().split())
-        if self._words and (self.selected is None or not _is_thing(self.selected)):
+        if self._words and (self.selected is None or not _is_row_in_project(self.selected)):
             self._key = ""
         self._arrange()
 
@@ -115,7 +115,7 @@ class RowList(DrawnView):
         if before in keys:
             self._cursor = keys.index(before)
         elif self._words:
-            self._cursor = next((at for at, each in enumerate(self._shown) if _is_thing(each)), 0)
+            self._cursor = next((at for at, each in enumerate(self._shown) if _is_row_in_project(each)), 0)
         else:
             self._cursor = min(self._cursor, max(len(keys) - 1, 0))
         if not before or before not in keys:
@@ -437,7 +437,7 @@ def _is_project(each: RowView | Heading) -> bool:
     return not isinstance(each, Heading) and each.kind == "project"
 
 
-def _is_thing(each: RowView | Heading) -> bool:
+def _is_row_in_project(each: RowView | Heading) -> bool:
     """Whether a line of the list is a row inside a project: neither a heading nor the project's own row."""
     return not isinstance(each, Heading) and each.kind != "project"
 
