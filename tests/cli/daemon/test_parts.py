@@ -155,7 +155,7 @@ def test_without_a_descriptor_left_who_waits_is_refused_and_not_found_again(tmp_
     loop.stop_listening()
     loop.close()
     loop.wake()
-    assert loop._wakes == -1
+    assert loop._wake_write_end == -1
 
 
 def _is_open(number: int) -> bool:

@@ -62,9 +62,9 @@ class SocketLoop:
         self._work = work
         self._log = log
         self._selector = selectors.DefaultSelector()
-        self._waker, self._wakes = os.pipe()
-        os.set_blocking(self._waker, False)
-        os.set_blocking(self._wakes, False)
+        self._wake_read_end, self._wake_write_end = os.pipe()
+        os.set_blocking(self._wake_read_end, False)
+        os.set_blocking(self._wake_write_end, False)
         # A spare descriptor. When all others are used up, it is closed to accept and refuse a client that would wait for ever.
         self._spare = _opened_spare()
         self._ready: deque[Connection] = deque()
@@ -85,7 +85,7 @@ class SocketLoop:
     def open(self) -> None:
         """Start listening at the sockets."""
         self._most_agents = _most_agents()
-        self._selector.register(self._waker, selectors.EVENT_READ, None)
+        self._selector.register(self._wake_read_end, selectors.EVENT_READ, None)
         for listener in self._listeners:
             self._selector.register(listener.open(), selectors.EVENT_READ, listener)
 
@@ -97,7 +97,7 @@ class SocketLoop:
         if connection is not None:
             self._ready.append(connection)
         try:
-            os.write(self._wakes, b"!")
+            os.write(self._wake_write_end, b"!")
         except (BlockingIOError, OSError):
             return  # enough wakings wait already, or the loop has ended
 
@@ -143,10 +143,12 @@ class SocketLoop:
             connection.flush()
             self._close(connection)
         self._selector.close()
-        waker, wakes = self._waker, self._wakes
-        self._waker = self._wakes = -1  # a late thread must not write into whatever gets these numbers next
-        os.close(waker)
-        os.close(wakes)
+        read_end, write_end = self._wake_read_end, self._wake_write_end
+        self._wake_read_end = (
+            self._wake_write_end
+        ) = -1  # a late thread must not write into whatever gets these numbers next
+        os.close(read_end)
+        os.close(write_end)
         if self._spare >= 0:
             os.close(self._spare)
 
@@ -158,7 +160,7 @@ class SocketLoop:
         """
         try:
             if of is None:
-                os.read(self._waker, 4_096)
+                os.read(self._wake_read_end, 4_096)
             elif isinstance(of, Connection):
                 self._serve(of, events)
             elif of.socket is not None:
