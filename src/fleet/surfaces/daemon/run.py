@@ -56,7 +56,7 @@ def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
         if fleet.moved is not None:
             raise fleet.moved
         refuse_unusable_store(fleet)
-        gate = _taken_gate(fleet)
+        gate = _take_gate(fleet)
         household = Household(fleet.home, fleet.world.record, Funnel())
     _allow_many_files()
     try:
@@ -76,7 +76,7 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _taken_gate(fleet: Fleet) -> Gate:
+def _take_gate(fleet: Fleet) -> Gate:
     """Take the gate of the home's daemon, of which there is only one, and return the gate.
 
     Raise DaemonRuns, with the holder, when another process holds it.
