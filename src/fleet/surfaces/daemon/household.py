@@ -106,7 +106,7 @@ class Household(FleetOpener):
         """
         return self._opened(*_asker(actor))
 
-    def open_again(self, actor: str | None = None) -> Fleet:
+    def open_kept(self, actor: str | None = None) -> Fleet:
         """Return the Fleet that this thread has kept for the same asker; when there is none, open one and keep it."""
         known: dict[AskerKey, Fleet] | None = getattr(self._own, "fleets", None)
         if known is None or len(known) > _MOST_KEPT:

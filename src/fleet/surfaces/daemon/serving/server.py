@@ -173,7 +173,7 @@ class Server:
             self._do_in_child(request)
         else:
             is_quick = way == "quick"
-            opened = self._household.open_again if is_quick else self._household.open
+            opened = self._household.open_kept if is_quick else self._household.open
             self._do(request, lambda: perform(opened(request.actor), request), is_quick=is_quick)
 
     def _run_command(self, request: DaemonRequest, words: list[str]) -> dict[str, object]:
