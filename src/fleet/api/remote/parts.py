@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet import errors
 from fleet.api.remote import wire
-from fleet.api.remote.acts import CALLBACKS, GONE_ON_WITH, WAYS, is_forwarded
+from fleet.api.remote.acts import CALLBACKS, METHODS_THAT_RUN_JOBS, WAYS, is_forwarded
 from fleet.api.remote.door import ANSWER, Door, DoorClosed
 from fleet.model import FLEET_TOKEN
 from fleet.store import queries as q
@@ -71,7 +71,7 @@ class RemotePart:
             except (DoorClosed, errors.Draining) as error:
                 self._actor.do_without_daemon()
                 if getattr(error, "was_sent", False):
-                    return self._repeat(own, args, key, again=None if whole in GONE_ON_WITH else key)
+                    return self._repeat(own, args, key, again=None if whole in METHODS_THAT_RUN_JOBS else key)
         with self._actor.committer.under(key):
             return own(**args)
 
