@@ -70,7 +70,7 @@ class Homes(Part):
         `start`, a running daemon runs on, and the system starts none before the next login.
         """
         self._by.may("homes.install_daemon")
-        running = lifecycle.other_than_unit(self._by) if start else None
+        running = lifecycle.pid_outside_unit(self._by) if start else None
         unit = install.install(self._by.context, start=start and running is None)
         if running is None:
             return unit

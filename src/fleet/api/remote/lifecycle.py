@@ -252,7 +252,7 @@ def wait_for_end(by: Actor) -> bool:
     return True
 
 
-def other_than_unit(by: Actor) -> int | None:
+def pid_outside_unit(by: Actor) -> int | None:
     """Return the process of a running daemon that the system did not start by the home's unit; None when there is none.
 
     Raise DaemonSilent when a process serves the home and does not answer.
