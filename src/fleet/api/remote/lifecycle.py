@@ -58,7 +58,7 @@ def _answered(by: Actor) -> DaemonStatus | None:
         return None
     finally:
         door.close()
-    found: DaemonStatus = wire.remade(answer["result"], "fleet.model.results.home:DaemonStatus")
+    found: DaemonStatus = wire.result_from_json(answer["result"], "fleet.model.results.home:DaemonStatus")
     return found.replaced(unheld=found.unheld or [])  # a daemon of another version may not say
 
 

@@ -143,11 +143,11 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
         """Call the function among the arguments that a push of the daemon is for."""
         told = functions.get(str(push.get("push")))
         if told is not None:
-            told(wire.remade(push["value"], push.get("type", "")))
+            told(wire.result_from_json(push["value"], push.get("type", "")))
 
     is_long = WAYS.get(method) == "heavy"
     answer = door.call(method, sent, key=key, caller=caller, pushed=pushed, patience=ANSWER, is_long=is_long)
-    return wire.remade(answer["result"], answer.get("type", ""))
+    return wire.result_from_json(answer["result"], answer.get("type", ""))
 
 
 def caller_of(by: Actor, method: str = "") -> Json:

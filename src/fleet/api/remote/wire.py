@@ -72,7 +72,7 @@ def name_of_class(made: type) -> str:
     return f"{made.__module__}:{made.__qualname__}"
 
 
-def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
+def result_from_json(given: Any, type_name: str) -> Any:  # noqa: ANN401
     """Return a result made from its JSON and the name of its class from `type_of`; for "", the JSON itself.
 
     "[module:Class]" makes a list of that class. Raise BadRequest for a class that is not one of fleet's results.
@@ -80,7 +80,7 @@ def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
     if not type_name:
         return given
     if type_name.startswith("["):
-        return [remade(each, type_name[1:-1]) for each in given]
+        return [result_from_json(each, type_name[1:-1]) for each in given]
     made: type = _class_of(type_name)
     return made.from_json(given) if issubclass(made, Value) else made(**_fitting(made, given))
 
