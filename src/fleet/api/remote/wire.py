@@ -218,7 +218,7 @@ def _converted(kind: str, value: Any) -> Any:  # noqa: ANN401
 
 
 def error_document(error: BaseException) -> Json:
-    """Return an error as JSON. `raised` makes the same error from it in the other process."""
+    """Return an error as JSON. `error_from_document` makes the same error from it in the other process."""
     if not isinstance(error, errors.FleetError):
         return {"name": "FleetError", "code": 1, "message": _fault(error), "hint": "", "facts": {"what": _fault(error)}}
     return {
@@ -237,7 +237,7 @@ def _fault(error: BaseException) -> str:
     return f"the daemon failed at this request: {type(error).__name__}: {error}"
 
 
-def raised(document: Json) -> errors.FleetError:
+def error_from_document(document: Json) -> errors.FleetError:
     """Return the error that a document of `error_document` describes; a plain FleetError when this version lacks its class."""
     try:
         made: type[errors.FleetError] = getattr(errors, str(document["name"]))
