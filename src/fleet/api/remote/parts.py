@@ -137,7 +137,7 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
     What the daemon pushes meanwhile is passed to the functions among the arguments.
     """
     functions = {name: each for name, each in args.items() if name in CALLBACKS and callable(each)}
-    sent = {name: wire.plain(wire.listed(each)) for name, each in args.items() if name not in functions}
+    sent = {name: wire.plain(wire.iterator_as_list(each)) for name, each in args.items() if name not in functions}
 
     def pushed(push: Json) -> None:
         """Call the function among the arguments that a push of the daemon is for."""

@@ -249,7 +249,7 @@ def error_from_document(document: Json) -> errors.FleetError:
     return error
 
 
-def listed(value: object) -> object:
+def iterator_as_list(value: object) -> object:
     """Return an iterator as a list, and any other value as it is."""
     if isinstance(value, (str, bytes, dict, list, tuple, Value)) or not hasattr(value, "__iter__"):
         return value
