@@ -39,7 +39,7 @@ _LOOK_AT_SOCKETS = 5.0
 class SocketLoop:
     """The event loop over all connections of the daemon.
 
-    It calls `greet` for a new connection, `take` for each line that arrives, `gone` for a connection that was closed,
+    It calls `greet` for a new connection, `take_line` for each line that arrives, `gone` for a connection that was closed,
     and `work` when all requests that have come are taken. `listeners` maps each listener to whether it is for agents.
     """
 
@@ -48,7 +48,7 @@ class SocketLoop:
         listeners: dict[Listener, bool],
         *,
         greet: Callable[[Connection], None],
-        take: Callable[[Connection, bytes], None],
+        take_line: Callable[[Connection, bytes], None],
         gone: Callable[[Connection], None],
         work: Callable[[], None],
         log: Callable[..., None],
@@ -56,7 +56,7 @@ class SocketLoop:
         # Each listening socket, and whether it is the one for agents.
         self._listeners = listeners
         self._greet = greet
-        self._take = take
+        self._take_line = take_line
         self._gone = gone
         # Called when all requests that have come are taken.
         self._work = work
@@ -257,7 +257,7 @@ class SocketLoop:
 
     def _take_lines(self, connection: Connection) -> None:
         for line in connection.lines():
-            self._take(connection, line)
+            self._take_line(connection, line)
 
     def _send(self, connection: Connection) -> None:
         """Send what waits on a connection, and set the events to wait for. Close the connection when it is gone."""

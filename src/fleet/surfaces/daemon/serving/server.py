@@ -73,7 +73,7 @@ class Server:
         self._log = log
         writer = household.writer
         self.loop = SocketLoop(
-            listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log
+            listeners, greet=self._greet, take_line=self._take_line, gone=self._gone, work=writer.do_quick, log=log
         )
         self._workers = Workers(log=log, leave=household.leave)
         # For requests about the daemon itself: they are answered also while all other threads wait for the store.
@@ -136,7 +136,7 @@ class Server:
         self.changes.forget(connection)
         self._children.interrupt(connection)
 
-    def _take(self, connection: Connection, line: bytes) -> None:
+    def _take_line(self, connection: Connection, line: bytes) -> None:
         """Begin the request that a line contains. It never raises and never waits; errors are sent as answers."""
         try:
             request = parsed(connection, line)
