@@ -119,8 +119,8 @@ def start(by: Actor) -> DaemonStatus:
     if found is not None:
         return found
     by.may("daemon.start")
-    if by.moved is not None:
-        raise by.moved
+    if by.moved_error is not None:
+        raise by.moved_error
     refuse_unusable_store(by)
     if (found := _wait_out(by)) is not None:
         return _seated(by, found)
@@ -200,7 +200,7 @@ def start_if_wanted(by: Actor) -> str | None:
 
     Returns why it could not start; None when it started or is not wanted.
     """
-    if by.request.settings().daemon == "never" or by.speaker is not None or by.moved is not None:
+    if by.request.settings().daemon == "never" or by.speaker is not None or by.moved_error is not None:
         return None
     try:
         start(by)

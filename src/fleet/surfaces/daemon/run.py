@@ -53,8 +53,8 @@ def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
     with Fleet.open(needs_store=False) as fleet:
         if fleet.speaker is not None:
             raise errors.Refused(what="only a person starts the daemon, and this is an agent")
-        if fleet.moved is not None:
-            raise fleet.moved
+        if fleet.moved_error is not None:
+            raise fleet.moved_error
         refuse_unusable_store(fleet)
         gate = _take_gate(fleet)
         household = Household(fleet.home, fleet.world.record, Funnel())
