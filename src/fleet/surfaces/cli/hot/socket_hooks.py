@@ -83,7 +83,8 @@ class SocketHooks:
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> HookAnswer:
         """Let the daemon handle one hook event, called at the time `at`, and return the daemon's answer."""
         own = {"nonce": os.environ.get(VARIABLE, ""), "rules": os.environ.get(ALLOWED_VARIABLE, "")}
-        told = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "at": at, **own}
+        facts = dialect.entries_with_facts(payload)
+        told = {"event": event, "engine": dialect.engine, "payload": facts, "at": at, **own}
         return self._ask("hooks.event", told)
 
     def wait_for_answer(
@@ -94,7 +95,8 @@ class SocketHooks:
         Returns the answer in the engine's format; None when nobody answered within the engine's time, or before
         `is_agent_gone` returned True. The question is then closed.
         """
-        asked = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "question": question}
+        facts = dialect.entries_with_facts(payload)
+        asked = {"event": event, "engine": dialect.engine, "payload": facts, "question": question}
         until = self._clock.ticks() + dialect.wait
         while self._clock.ticks() < until and not self._is_gone_soon(is_agent_gone):
             looked = self._ask("hooks.answer", asked, until=until)
