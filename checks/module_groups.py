@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fleet.bundle import FIRST
-from fleet.surfaces.cli.hot.start import GROUPS, groups_of
+from fleet.surfaces.cli.hot.start import GROUPS_OF_COMMAND, groups_of
 
 PAGE = Path("src/fleet/bundle_groups.py")
 _HEAD = '''"""The modules that commands import together, each after those that it imports. Written by `make hot`. Do not edit."""
@@ -36,7 +36,7 @@ def text_of(outputs: dict[tuple[str, ...], str]) -> str:
 def _shared(later: dict[tuple[str, ...], list[str]]) -> dict[str, list[str]]:
     """Return the modules of each group: those that all commands of this group import and that no earlier group has."""
     found: dict[str, list[str]] = {}
-    for groups in dict.fromkeys(GROUPS.values()):
+    for groups in dict.fromkeys(GROUPS_OF_COMMAND.values()):
         before: list[str] = []
         for group in groups.split():
             if group not in found:

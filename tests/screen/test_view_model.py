@@ -11,7 +11,7 @@ from staging.stage import raw
 
 from fleet.api.fleet import Fleet
 from fleet.api.views.changes import PolledChanges
-from fleet.api.views.rows import GROUPS, RANKS, WANTED, rows_of
+from fleet.api.views.rows import GROUPS, NEEDING_PERSON, RANKS, rows_of
 from fleet.api.views.sections import sections
 from fleet.model.results.views import Attempt, Snapshot
 from fleet.model.text import jsontext
@@ -77,7 +77,7 @@ def test_a_snapshot_is_a_value_with_one_way_into_json(scene):
 def test_groups_are_in_the_order_of_their_urgency():
     wanted = ["needs you", "failed", "not released", "working", "ready", "done"]
     assert sorted(wanted, key=RANKS.__getitem__) == wanted
-    assert set(WANTED) == {"needs you", "to review", "failed"}
+    assert set(NEEDING_PERSON) == {"needs you", "to review", "failed"}
     assert list(RANKS) == list(GROUPS)
 
 

@@ -127,12 +127,12 @@ class Actor:
             known = _remember(where, funnel, store.kind, is_old=old)
         opened.record = known
         if known.path != where:
-            opened.moved = _why_elsewhere(known, where)
-        if opened.moved is None and (known.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
+            opened.moved_error = _why_elsewhere(known, where)
+        if opened.moved_error is None and (known.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
             _save_record(known, where, funnel)
         if (
             asks_daemon
-            and opened.moved is None
+            and opened.moved_error is None
             and not os.environ.get(FLEET_DIRECT)
             and os.path.exists(f"{where}/{paths.DAEMON_SOCKET}")
         ):
@@ -224,9 +224,9 @@ class Actor:
 
     @property
     def context(self) -> Context:
-        """A new request to the store and the `world`. Raises the error in `moved` when the home was moved or copied."""
-        if self.moved is not None:
-            raise self.moved
+        """A new request to the store and the `world`. Raises the error in `moved_error` when the home was moved or copied."""
+        if self.moved_error is not None:
+            raise self.moved_error
         return self.view
 
     @property
@@ -269,12 +269,12 @@ class Actor:
         return self.world.gate(names.slug(name))
 
     @property
-    def moved(self) -> errors.FleetError | None:
+    def moved_error(self) -> errors.FleetError | None:
         """The error that refuses every change because the home was moved or copied; None when changes are allowed."""
         return self.committer.refusal
 
-    @moved.setter
-    def moved(self, why: errors.FleetError | None) -> None:
+    @moved_error.setter
+    def moved_error(self, why: errors.FleetError | None) -> None:
         self.committer.refusal = why
 
     def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:

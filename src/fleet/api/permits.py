@@ -155,7 +155,7 @@ def refuse_forced(speaker: Speaker, act: str, *, force: bool) -> None:
         raise _not_allowed(act, speaker, "--force is for people")
 
 
-def refuse_running(speaker: Speaker | None, act: str, given: Mapping[str, object]) -> None:
+def refuse_command_or_engine(speaker: Speaker | None, act: str, given: Mapping[str, object]) -> None:
     """Raise NotAllowed when an agent (`speaker`; None: a person) sets the verify command or the engine of a task.
 
     `given` are the values of the task's fields by name; a field whose value is None is not set.

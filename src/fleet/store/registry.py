@@ -6,7 +6,7 @@ import os
 
 from fleet import errors
 from fleet.model.settings.other_settings import ELSEWHERE
-from fleet.model.settings.setting_names import HOME_FILE, Doubt
+from fleet.model.settings.setting_names import HOME_FILE, NeedsTomlParser
 from fleet.model.settings.store_address import SQLITE, WAIT, store_setting
 from fleet.store.sqlite import MissingDatabase, OldDatabase, SqliteStore
 from fleet.world.home import paths
@@ -74,5 +74,5 @@ def _known_setting(path: str) -> tuple[str, float] | None:
     try:
         with open(path, encoding="utf-8") as file:
             return store_setting(file.read(), elsewhere=ELSEWHERE)
-    except (OSError, ValueError, Doubt):
+    except (OSError, ValueError, NeedsTomlParser):
         return None

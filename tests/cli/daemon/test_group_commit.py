@@ -310,7 +310,7 @@ def test_the_writer_keeps_the_fleets_of_its_askers_apart(writer, home):
     def asked(named: str | None, **environ: str) -> Fleet:
         surroundings.enter(Surroundings(environ=environ))
         try:
-            return household.open_again(named)
+            return household.open_kept(named)
         finally:
             surroundings.leave()
 

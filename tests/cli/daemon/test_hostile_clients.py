@@ -220,11 +220,11 @@ class Doors:
     def __init__(self, folder) -> None:
         self.folder, self.now, self.logged, self.taken = folder, 0.0, [], []
         self.listeners = {Listener(str(folder / name), Funnel()): name == "agents" for name in ("persons", "agents")}
-        self.loop = SocketLoop(self.listeners, greet=lambda client: client.put({"hello": 1}), take=self._take,
+        self.loop = SocketLoop(self.listeners, greet=lambda client: client.put({"hello": 1}), take_line=self._take_line,
                          gone=lambda _: None, work=list, log=lambda event, **_facts: self.logged.append(event))  # fmt: skip
         self.loop.open()
 
-    def _take(self, connection, line: bytes) -> None:
+    def _take_line(self, connection, line: bytes) -> None:
         if line == b"bad":
             raise LookupError(line)
         self.taken.append(line)

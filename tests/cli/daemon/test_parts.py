@@ -133,7 +133,7 @@ def test_a_daemon_that_ends_lets_its_children_finish_but_for_jobs_which_their_cl
 @pytest.mark.beneath_funnel("the descriptors of this process are used up")
 def test_without_a_descriptor_left_who_waits_is_refused_and_not_found_again(tmp_path, monkeypatch):
     listener, logged = Listener(str(tmp_path / "sock"), Funnel()), []
-    loop = SocketLoop({listener: False}, greet=lambda _: None, take=lambda *_: None, gone=lambda _: None, work=list,
+    loop = SocketLoop({listener: False}, greet=lambda _: None, take_line=lambda *_: None, gone=lambda _: None, work=list,
                 log=lambda event, **_facts: logged.append(event))  # fmt: skip
     loop.open()
     accept = socket.socket.accept
@@ -155,7 +155,7 @@ def test_without_a_descriptor_left_who_waits_is_refused_and_not_found_again(tmp_
     loop.stop_listening()
     loop.close()
     loop.wake()
-    assert loop._wakes == -1
+    assert loop._wake_write_end == -1
 
 
 def _is_open(number: int) -> bool:
@@ -272,14 +272,14 @@ def test_the_requests_of_all_agents_at_work_are_bounded_and_there_is_room_again_
     server.loop = SimpleNamespace(wake=lambda *_: None)
     server._route = routed.append
     long = b'{"id": 1, "method": "tasks.log", "args": {"message": "%s"}}' % (b"x" * 30)
-    server._take(connection, long)
-    server._take(connection, long)
+    server._take_line(connection, long)
+    server._take_line(connection, long)
     assert len(routed) == 1
     connection.flush()
     assert b"too much at once" in theirs.recv(10_000)
     server._send(connection, {"id": 1, "result": None})
     assert (server._of_agents, connection.working) == (0, 0)
-    server._take(connection, long)
+    server._take_line(connection, long)
     assert len(routed) == 2
 
 
@@ -342,7 +342,7 @@ def test_nobody_subscribes_for_a_client_that_is_gone(client):
 def test_a_hang_up_only_wakes_the_loop_which_reads_the_settings_again(monkeypatch):
     """The handler may interrupt a thread that holds the lock of the log."""
     logged, noticed = [], []
-    loop = SocketLoop({}, greet=print, take=print, gone=print, work=list, log=print)
+    loop = SocketLoop({}, greet=print, take_line=print, gone=print, work=list, log=print)
     loop.open()
     daemon = run.Daemon.__new__(run.Daemon)
     daemon._log = lambda event, **_facts: logged.append(event)

@@ -236,7 +236,7 @@ def test_a_connection_of_another_user_is_closed_before_it_is_greeted(tmp_path, m
     greeted = []
     listener = Listener(str(tmp_path / "daemon.sock"), Funnel())
     loop = SocketLoop(
-        {listener: False}, greet=greeted.append, take=print, gone=print, work=list, log=lambda *_, **__: None
+        {listener: False}, greet=greeted.append, take_line=print, gone=print, work=list, log=lambda *_, **__: None
     )
     loop.open()
     for uid in (os.geteuid() + 1, os.geteuid()):

@@ -88,7 +88,7 @@ def test_an_added_task_is_selected_also_when_its_group_is_folded_and_not_after_a
         await person.sees("ready 17")
         assert board.row.key == "p", "the key was meant for another row"
         board.select_soon("p/never")
-        await person.until(lambda: not board._wanted_key, "it is not looked for any more")
+        await person.until(lambda: not board._key_to_select, "it is not looked for any more")
 
     sit_down(scene.home, act)
 
@@ -101,7 +101,7 @@ def around(rows: RowList, keys: int) -> list[str | None]:
     """Which rows the key for the next one selects."""
     seen = []
     for _ in range(keys):
-        assert rows.next_wanted()
+        assert rows.go_to_next_needing_person()
         seen.append(rows.selected.slug)
     return seen
 

@@ -9,8 +9,8 @@ import pytest
 from fleet.api.hooking import Hooking
 from fleet.model.agents.dialect import Dialect
 from fleet.surfaces.cli.hot import hook
-from fleet.surfaces.cli.hot.at_home import HookingAtHome
-from fleet.surfaces.cli.hot.door import HookingByDoor
+from fleet.surfaces.cli.hot.daemon_or_local_hooks import DaemonOrLocalHooks
+from fleet.surfaces.cli.hot.socket_hooks import SocketHooks
 from fleet.verbs.agents.hook import Reply
 from fleet.world.funnel import Funnel
 
@@ -85,7 +85,7 @@ def at_home(monkeypatch) -> Home:
 @pytest.mark.req("IPC-2")
 def test_the_daemon_handles_the_event_and_the_home_is_not_opened(tmp_path, at_home):
     daemon = PlayedDaemon(tmp_path / "sock", DONE, {"result": None})
-    with HookingAtHome(str(tmp_path / "sock"), Funnel()) as hooks:
+    with DaemonOrLocalHooks(str(tmp_path / "sock"), Funnel()) as hooks:
         reply = hooks.handle_event(DIALECT, "Start", TOLD | {"tool_response": "x" * 2_000_000}, 5)
         hooks.acknowledge(reply.messages)
     daemon.end()
@@ -100,7 +100,7 @@ def test_the_daemon_handles_the_event_and_the_home_is_not_opened(tmp_path, at_ho
 )
 def test_without_an_answer_the_hook_goes_on_by_itself_under_the_same_key_and_at_once(tmp_path, at_home, answer):
     daemon = PlayedDaemon(tmp_path / "sock", answer)
-    with HookingAtHome(str(tmp_path / "sock"), Funnel()) as hooks:
+    with DaemonOrLocalHooks(str(tmp_path / "sock"), Funnel()) as hooks:
         hooks.handle_event(DIALECT, "Start", {}, 5)
         hooks.acknowledge(["m1"])
     daemon.end()
@@ -111,7 +111,7 @@ def test_without_an_answer_the_hook_goes_on_by_itself_under_the_same_key_and_at_
 @pytest.mark.req("IPC-3", "SEC-3")
 def test_an_agent_with_only_the_socket_asks_a_restarted_daemon_again_under_the_same_key(tmp_path, monkeypatch):
     daemon = PlayedDaemon(tmp_path / "sock", None, {"error": {"name": "Draining"}}, DONE)
-    hooks = HookingByDoor(str(tmp_path / "sock"))
+    hooks = SocketHooks(str(tmp_path / "sock"))
     monkeypatch.setattr(type(hooks._clock), "wait", lambda *_: None)
     assert hooks.handle_event(DIALECT, "Start", {}, 5).messages == ["m1"]
     daemon.end()
@@ -125,11 +125,11 @@ def test_a_hook_takes_the_daemon_if_there_is_one_and_a_token_else_the_home(tmp_p
     monkeypatch.setenv("FLEET_TOKEN", "secret")
     assert hook._hooking(Funnel()) is at_home, "no daemon"
     (tmp_path / "daemon.sock").touch()
-    assert isinstance(hook._hooking(Funnel()), HookingAtHome)
+    assert isinstance(hook._hooking(Funnel()), DaemonOrLocalHooks)
     monkeypatch.setenv("FLEET_DIRECT", "1")
     assert hook._hooking(Funnel()) is at_home
     monkeypatch.delenv("FLEET_DIRECT")
     monkeypatch.delenv("FLEET_TOKEN")
     assert hook._hooking(Funnel()) is at_home, "its engine keeps the token from its hooks"
     monkeypatch.setenv("FLEET_DOOR", str(tmp_path / "door"))
-    assert isinstance(hook._hooking(Funnel()), HookingByDoor)
+    assert isinstance(hook._hooking(Funnel()), SocketHooks)

@@ -15,7 +15,7 @@ from fleet.surfaces.cli.ui import terminal
 
 
 def lines_below(monkeypatch, command: str | None, room: int) -> list[str]:
-    monkeypatch.setattr(terminal, "room", lambda: room)
+    monkeypatch.setattr(terminal, "cut_width", lambda: room)
     step = NextStep(says="so", command=command)
     task = Failure(project="web", slug="api", title="t", reason="no", changed_at="", next_step=step)
     return status._failure_entry(task, 0).split("\n")[1:]

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fleet.errors.given import BadSetting
-from fleet.model.settings.setting_names import HOME_FILE, Doubt, setting_places
+from fleet.model.settings.setting_names import HOME_FILE, NeedsTomlParser, setting_places
 from fleet.model.settings.store_address import SQLITE, WAIT
 from fleet.model.settings.table import SETTINGS
 from fleet.store import registry
@@ -327,7 +327,7 @@ def test_a_file_that_is_cut_is_followed_to_its_end_or_doubted(text, cut):
     try:
         names.extend(name for name, _ in setting_places(text.replace("\r\n", "\n")[:cut]))
         tomllib.loads(text[:cut])
-    except (Doubt, tomllib.TOMLDecodeError):
+    except (NeedsTomlParser, tomllib.TOMLDecodeError):
         return
     assert OF_STORE.isdisjoint(tomllib.loads(text[:cut])) == OF_STORE.isdisjoint(names)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.model.tasks.interchange import FIELDS, FINDINGS_SHOWN, Node, check_graph, findings_text, read_lines
+from fleet.model.tasks.interchange import FIELDS, FINDINGS_SHOWN, TaskToImport, check_graph, findings_text, read_lines
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -93,7 +93,7 @@ def test_what_is_well_formed_is_taken_as_it_is(found):
 
 
 def test_every_field_of_the_form_is_a_field_of_the_node():
-    assert {name for name in Node.__dataclass_fields__ if name != "line"} == set(FIELDS)
+    assert {name for name in TaskToImport.__dataclass_fields__ if name != "line"} == set(FIELDS)
 
 
 @pytest.mark.parametrize("name", FIELDS)

@@ -122,7 +122,7 @@ class Coord(Part):
         """
         by = self._by
         committer = Committer(store=by.store, actor=holder, dispatch=DispatchId(holder), clock=by.clock, ids=by.ids)
-        committer.refusal = by.moved
+        committer.refusal = by.moved_error
         return Context(home=by.home, by=committer, world=by.world)
 
     def write_log(self, holder: str, lines: list[str]) -> None:

@@ -42,13 +42,13 @@ class Homes(Part):
 
     def plan_repair(self) -> Repair:
         """Return what `repair` would do to this moved home. Changes nothing."""
-        return repair.plan_repair(self._rows_only(), self._by.moved)
+        return repair.plan_repair(self._rows_only(), self._by.moved_error)
 
     def repair(self) -> Repair:
         """Record the new place of a home that was moved, so that it can be used again. Returns what was changed."""
         self._by.may("homes.repair")
-        repaired = repair.repair(self._rows_only(), self._by.moved)
-        self._by.moved = None
+        repaired = repair.repair(self._rows_only(), self._by.moved_error)
+        self._by.moved_error = None
         return repaired
 
     def disown(self, ident: str, reason: str) -> DisownedDispatch:
@@ -61,7 +61,11 @@ class Homes(Part):
         """
         self._by.may("homes.disown")
         disowned = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
-        return disowned.replaced(left=reclaim.reclaim(self._by.context, ident)) if self._by.moved is None else disowned
+        return (
+            disowned.replaced(left=reclaim.reclaim(self._by.context, ident))
+            if self._by.moved_error is None
+            else disowned
+        )
 
     def install_daemon(self, *, start: bool = True) -> DaemonUnit:
         """Let the system start this home's daemon at login: with a systemd user unit, or a launchd agent on macOS.
@@ -70,7 +74,7 @@ class Homes(Part):
         `start`, a running daemon runs on, and the system starts none before the next login.
         """
         self._by.may("homes.install_daemon")
-        running = lifecycle.other_than_unit(self._by) if start else None
+        running = lifecycle.pid_outside_unit(self._by) if start else None
         unit = install.install(self._by.context, start=start and running is None)
         if running is None:
             return unit

@@ -114,7 +114,7 @@ FURTHER = {
 CALLBACKS = frozenset({"tell", "progress", "wanted"})
 # These methods continue a job from its state in the store. When such a request is repeated, a change that the first try
 # has committed may be due again: so the repetition makes its changes under new keys.
-GONE_ON_WITH = frozenset({"jobs.run", "jobs.resume"})
+METHODS_THAT_RUN_JOBS = frozenset({"jobs.run", "jobs.resume"})
 
 
 def is_forwarded(method: str) -> bool:

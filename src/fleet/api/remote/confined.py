@@ -51,35 +51,35 @@ class ConfinedPart:
         def read(*given: object, **named: object) -> object:
             speaker = self._speaker()
             reads.check_role(whole, speaker.role, who=_name_of(speaker))
-            reach = reads.READS[whole].reach
+            project_from = reads.READS[whole].project_from
             bound = signature(own).bind(*given, **named)
             bound.apply_defaults()
-            self._check_arguments(whole, reach, speaker, bound.arguments)
+            self._check_arguments(whole, project_from, speaker, bound.arguments)
             found = own(*bound.args, **bound.kwargs)
-            if reach == reads.FOUND:
+            if project_from == reads.RETURNED_AGENT:
                 self._check(whole, speaker, self._project_of_agent(str(found)))
-            elif reach == reads.ITS:
+            elif project_from == reads.RETURNED_OBJECT:
                 self._check(whole, speaker, getattr(found, "project", None))
             return found
 
         return read
 
-    def _check_arguments(self, whole: str, reach: str, speaker: Speaker, given: dict[str, object]) -> None:
+    def _check_arguments(self, whole: str, project_from: str, speaker: Speaker, given: dict[str, object]) -> None:
         """Raise NotAllowed when the arguments `given` name something outside the agent's own project.
 
-        `reach` says which argument tells the project. When that argument is None, it is set to the agent's own project, in
+        `project_from` says which argument tells the project. When that argument is None, it is set to the agent's own project, in
         `given`.
         """
-        if reach in {reads.PROJECT, reads.FOUND}:
+        if project_from in {reads.PROJECT, reads.RETURNED_AGENT}:
             name = next(each for each in _PROJECTS if each in given)
             if given[name] is None:
                 given[name] = speaker.project
             self._check(whole, speaker, given[name])
-        elif reach == reads.AGENT:
+        elif project_from == reads.AGENT:
             self._check(whole, speaker, self._project_of_agent(str(given[_AGENT])))
-        elif reach == reads.ASKED:
+        elif project_from == reads.ARGUMENT_OBJECT:
             self._check(whole, speaker, getattr(given.get("wanted"), "project", None))
-        elif reach == reads.MISSING:
+        elif project_from == reads.MISSING:
             missing = given.get("missing")
             project = missing.facts.get("project") if isinstance(missing, errors.NoSuchTask) else None
             self._check(whole, speaker, project)

@@ -8,7 +8,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.api.remote.wire import raised
+from fleet.api.remote.wire import error_from_document
 from fleet.model import FLEET_DIRECT, FLEET_DOOR, VERSION
 from fleet.world.files.sockets import address_of
 from fleet.world.home import paths
@@ -148,7 +148,7 @@ class Door:
             if answer.get("id") != number or "push" in answer:
                 pushed(answer)
             elif "error" in answer:
-                raise raised(answer["error"])
+                raise error_from_document(answer["error"])
             else:
                 return answer
 

@@ -58,7 +58,7 @@ def _answered(by: Actor) -> DaemonStatus | None:
         return None
     finally:
         door.close()
-    found: DaemonStatus = wire.remade(answer["result"], "fleet.model.results.home:DaemonStatus")
+    found: DaemonStatus = wire.result_from_json(answer["result"], "fleet.model.results.home:DaemonStatus")
     return found.replaced(unheld=found.unheld or [])  # a daemon of another version may not say
 
 
@@ -119,8 +119,8 @@ def start(by: Actor) -> DaemonStatus:
     if found is not None:
         return found
     by.may("daemon.start")
-    if by.moved is not None:
-        raise by.moved
+    if by.moved_error is not None:
+        raise by.moved_error
     refuse_unusable_store(by)
     if (found := _wait_out(by)) is not None:
         return _seated(by, found)
@@ -200,7 +200,7 @@ def start_if_wanted(by: Actor) -> str | None:
 
     Returns why it could not start; None when it started or is not wanted.
     """
-    if by.request.settings().daemon == "never" or by.speaker is not None or by.moved is not None:
+    if by.request.settings().daemon == "never" or by.speaker is not None or by.moved_error is not None:
         return None
     try:
         start(by)
@@ -252,7 +252,7 @@ def wait_for_end(by: Actor) -> bool:
     return True
 
 
-def other_than_unit(by: Actor) -> int | None:
+def pid_outside_unit(by: Actor) -> int | None:
     """Return the process of a running daemon that the system did not start by the home's unit; None when there is none.
 
     Raise DaemonSilent when a process serves the home and does not answer.

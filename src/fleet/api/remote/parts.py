@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet import errors
 from fleet.api.remote import wire
-from fleet.api.remote.acts import CALLBACKS, GONE_ON_WITH, WAYS, is_forwarded
+from fleet.api.remote.acts import CALLBACKS, METHODS_THAT_RUN_JOBS, WAYS, is_forwarded
 from fleet.api.remote.door import ANSWER, Door, DoorClosed
 from fleet.model import FLEET_TOKEN
 from fleet.store import queries as q
@@ -71,7 +71,7 @@ class RemotePart:
             except (DoorClosed, errors.Draining) as error:
                 self._actor.do_without_daemon()
                 if getattr(error, "was_sent", False):
-                    return self._repeat(own, args, key, again=None if whole in GONE_ON_WITH else key)
+                    return self._repeat(own, args, key, again=None if whole in METHODS_THAT_RUN_JOBS else key)
         with self._actor.committer.under(key):
             return own(**args)
 
@@ -137,17 +137,17 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
     What the daemon pushes meanwhile is passed to the functions among the arguments.
     """
     functions = {name: each for name, each in args.items() if name in CALLBACKS and callable(each)}
-    sent = {name: wire.plain(wire.listed(each)) for name, each in args.items() if name not in functions}
+    sent = {name: wire.plain(wire.iterator_as_list(each)) for name, each in args.items() if name not in functions}
 
     def pushed(push: Json) -> None:
         """Call the function among the arguments that a push of the daemon is for."""
         told = functions.get(str(push.get("push")))
         if told is not None:
-            told(wire.remade(push["value"], push.get("type", "")))
+            told(wire.result_from_json(push["value"], push.get("type", "")))
 
     is_long = WAYS.get(method) == "heavy"
     answer = door.call(method, sent, key=key, caller=caller, pushed=pushed, patience=ANSWER, is_long=is_long)
-    return wire.remade(answer["result"], answer.get("type", ""))
+    return wire.result_from_json(answer["result"], answer.get("type", ""))
 
 
 def caller_of(by: Actor, method: str = "") -> Json:

@@ -72,7 +72,7 @@ def name_of_class(made: type) -> str:
     return f"{made.__module__}:{made.__qualname__}"
 
 
-def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
+def result_from_json(given: Any, type_name: str) -> Any:  # noqa: ANN401
     """Return a result made from its JSON and the name of its class from `type_of`; for "", the JSON itself.
 
     "[module:Class]" makes a list of that class. Raise BadRequest for a class that is not one of fleet's results.
@@ -80,7 +80,7 @@ def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
     if not type_name:
         return given
     if type_name.startswith("["):
-        return [remade(each, type_name[1:-1]) for each in given]
+        return [result_from_json(each, type_name[1:-1]) for each in given]
     made: type = _class_of(type_name)
     return made.from_json(given) if issubclass(made, Value) else made(**_fitting(made, given))
 
@@ -218,7 +218,7 @@ def _converted(kind: str, value: Any) -> Any:  # noqa: ANN401
 
 
 def error_document(error: BaseException) -> Json:
-    """Return an error as JSON. `raised` makes the same error from it in the other process."""
+    """Return an error as JSON. `error_from_document` makes the same error from it in the other process."""
     if not isinstance(error, errors.FleetError):
         return {"name": "FleetError", "code": 1, "message": _fault(error), "hint": "", "facts": {"what": _fault(error)}}
     return {
@@ -237,7 +237,7 @@ def _fault(error: BaseException) -> str:
     return f"the daemon failed at this request: {type(error).__name__}: {error}"
 
 
-def raised(document: Json) -> errors.FleetError:
+def error_from_document(document: Json) -> errors.FleetError:
     """Return the error that a document of `error_document` describes; a plain FleetError when this version lacks its class."""
     try:
         made: type[errors.FleetError] = getattr(errors, str(document["name"]))
@@ -249,7 +249,7 @@ def raised(document: Json) -> errors.FleetError:
     return error
 
 
-def listed(value: object) -> object:
+def iterator_as_list(value: object) -> object:
     """Return an iterator as a list, and any other value as it is."""
     if isinstance(value, (str, bytes, dict, list, tuple, Value)) or not hasattr(value, "__iter__"):
         return value

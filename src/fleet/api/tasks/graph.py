@@ -52,10 +52,10 @@ class Graph(Part):
         With `dry`, only return the tasks that would be added. `name` says where the list is from, such as its file.
         `fields` are those of `NewTask`, for every task.
         """
-        from fleet.api.permits import refuse_running
+        from fleet.api.permits import refuse_command_or_engine
         from fleet.verbs.tasks import add_list
 
-        refuse_running(self._by.may("graph.add_list", project=project), "graph.add_list", fields)
+        refuse_command_or_engine(self._by.may("graph.add_list", project=project), "graph.add_list", fields)
         like = new_task(self._by, project, "", fields)
         if dry:
             planned = self._by.store.read(lambda rows: add_list.planned_tasks(rows, items, like))

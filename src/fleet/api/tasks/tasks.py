@@ -85,21 +85,21 @@ class Tasks(Part):
         `fields` are those of `NewTask`; missing ones come from the project's settings. Only a person sets verify and
         engine.
         """
-        from fleet.api.permits import refuse_running
+        from fleet.api.permits import refuse_command_or_engine
         from fleet.verbs.tasks import add
 
-        refuse_running(self._by.may("tasks.add", project=project), "tasks.add", fields)
+        refuse_command_or_engine(self._by.may("tasks.add", project=project), "tasks.add", fields)
         return self._by.commit(add.add(new_task(self._by, project, title, fields)), key)
 
     def edit(self, wanted: Edit, *, key: str | None = None) -> Edited:
         """Change a task's fields, tags or dependencies."""
-        from fleet.api.permits import refuse_running
+        from fleet.api.permits import refuse_command_or_engine
         from fleet.verbs.tasks import edit
 
         self._by.refuse_override(override=wanted.override)
         speaker = self._by.may("tasks.edit", project=wanted.project)
         given: dict[str, object] = {"verify": wanted.verify, "engine": wanted.engine}
-        refuse_running(speaker, "tasks.edit", given | dict.fromkeys(wanted.clear, ""))
+        refuse_command_or_engine(speaker, "tasks.edit", given | dict.fromkeys(wanted.clear, ""))
         return self._by.commit(edit.edit(wanted), key)
 
     def retry(self, *, project: str, slug: str, anew: bool = False, key: str | None = None) -> Reopened:

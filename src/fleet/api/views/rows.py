@@ -58,7 +58,7 @@ RANKS = {group: rank for rank, group in enumerate(GROUPS)}
 # Groups in which nobody has to do anything: a screen folds them when they are long.
 QUIET = frozenset({"ready", "waiting", "done", "abandoned"})
 # Groups whose rows wait for a person.
-WANTED = frozenset({"needs you", "to review", "failed"})
+NEEDING_PERSON = frozenset({"needs you", "to review", "failed"})
 
 
 def rows_of(

@@ -75,7 +75,7 @@ class Dialect:
         self.own_status: list[str] = table.get("own_status", [])
         self.wait: float = table.get("wait", 0)
 
-    def named(self, payload: Payload) -> Payload:
+    def entries_with_facts(self, payload: Payload) -> Payload:
         """Return the entries of a hook's payload that may hold facts. Others, such as a tool's output, may be long."""
         kept = {path.partition(".")[0] for path in self.fields.values()}
         return {name: value for name, value in payload.items() if name in kept}

@@ -12,21 +12,21 @@ from fleet.model.agents.roles import AGENTS, COORDINATOR, REVIEWER, instead_of_r
 # What tells which project a call reads. The call is refused unless that is the own project of the agent that calls.
 PROJECT = "project"  # an argument names the project; None stands for the agent's own
 AGENT = "agent"  # an argument names an agent: the project of that agent
-FOUND = "found"  # as PROJECT, and the call returns the id of an agent: the project of that agent, too
-ITS = "its"  # the call returns an object with the field `project`
-ASKED = "asked"  # an argument is an object with the field `project`
+RETURNED_AGENT = "returned agent"  # as PROJECT, and the call returns the id of an agent: the project of that agent, too
+RETURNED_OBJECT = "returned object"  # the call returns an object with the field `project`
+ARGUMENT_OBJECT = "argument object"  # an argument is an object with the field `project`
 MISSING = "missing"  # an argument is the error NoSuchTask, which names the project
 ANY = "any"  # nothing, and nothing is checked: the answer tells nothing about a project
 
 
 class Read:
-    """One method that reads: its description (`what`), what tells its project (`reach`), the roles that may call it."""
+    """One method that reads: its description (`what`), what tells its project (`project_from`), the roles that may call it."""
 
-    __slots__ = ("reach", "roles", "what")
+    __slots__ = ("project_from", "roles", "what")
 
-    def __init__(self, what: str, reach: str, *roles: str) -> None:
+    def __init__(self, what: str, project_from: str, *roles: str) -> None:
         self.what = what
-        self.reach = reach
+        self.project_from = project_from
         self.roles = roles
 
 
@@ -55,15 +55,15 @@ READS = {
     "agents.output": Read("look at an agent's output", AGENT, COORDINATOR),
     "dispatches.list": Read("list dispatches", PROJECT, COORDINATOR),
     "dispatches.show": Read("look at a dispatch", AGENT, COORDINATOR),
-    "dispatches.find": Read("find an agent", FOUND, COORDINATOR),
+    "dispatches.find": Read("find an agent", RETURNED_AGENT, COORDINATOR),
     "dispatches.resumable": Read("list what can be resumed", PROJECT, COORDINATOR),
-    "dispatches.check_start": Read("ask whether an agent can be started", ASKED, COORDINATOR),
+    "dispatches.check_start": Read("ask whether an agent can be started", ARGUMENT_OBJECT, COORDINATOR),
     "jobs.named": Read("ask whether an id is a job's", ANY, COORDINATOR),
     # An act of persons when it is given a value; without one it only reads.
     "projects.remote_control": Read("ask whether a coordinator is controlled from afar", PROJECT, COORDINATOR),
     "coord.show": Read("look at the coordinator's seat", PROJECT, COORDINATOR),
     "coord.handoffs": Read("list handoffs", PROJECT, COORDINATOR),
-    "coord.handoff": Read("look at a handoff", ITS, COORDINATOR),
+    "coord.handoff": Read("look at a handoff", RETURNED_OBJECT, COORDINATOR),
 }
 _NEEDS = "at the agents' socket it reads only what its role needs"
 _ELSEWHERE = "at the agents' socket it reads only about its own project"

@@ -1,7 +1,7 @@
 """Find the settings in a config.toml without reading TOML, whose parser costs one and a half interpreter starts.
 
 This module follows the grammar of TOML 1.0: keys, strings, lists, tables and comments, over several lines where TOML
-allows that. Where it is not sure, it raises Doubt, and the caller has to use the parser of TOML.
+allows that. Where it is not sure, it raises NeedsTomlParser, and the caller has to use the parser of TOML.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 _SCALAR = _BARE | frozenset("+.: ")
 
 
-class Doubt(Exception):
+class NeedsTomlParser(Exception):
     """Raised when the text is not TOML, or has something that only the parser of TOML understands."""
 
 
 def setting_places(text: str) -> Iterator[SettingPlace]:
     """Yield (dotted name, index of its value in the text) for each setting; for a table, the name ends with a dot.
 
-    Raise Doubt when the text is not TOML, or only the parser of TOML understands it.
+    Raise NeedsTomlParser when the text is not TOML, or only the parser of TOML understands it.
     """
     at, table = 0, ""
     while (at := _after_comments(text, at)) < len(text):
@@ -57,7 +57,7 @@ def _setting(text: str, at: int, table: str) -> SettingPlaces:
 def _value(text: str, at: int, name: str) -> SettingPlaces:
     """Yield (name, index) for the value at index `at`, and for the settings in its tables; return the index after it.
 
-    Raise Doubt when there is no value.
+    Raise NeedsTomlParser when there is no value.
     """
     if text[at : at + 1] == "{":
         yield f"{name}.", at
@@ -71,7 +71,7 @@ def _value(text: str, at: int, name: str) -> SettingPlaces:
     while text[end : end + 1] in _SCALAR:
         end += 1
     if not text[at:end].strip():
-        raise Doubt
+        raise NeedsTomlParser
     return end
 
 
@@ -106,7 +106,7 @@ def _inline_table(text: str, at: int, table: str) -> SettingPlaces:
 def _key(text: str, at: int) -> tuple[str, int]:
     """Return the dotted key at index `at`, without blanks and quotes around its parts, and the index after it.
 
-    Raise Doubt when there is no key, or it has other characters than letters, digits, `_` and `-`.
+    Raise NeedsTomlParser when there is no key, or it has other characters than letters, digits, `_` and `-`.
     """
     parts = []
     while True:
@@ -120,7 +120,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
                 end += 1
             parts.append(text[at:end])
         if end <= at or not parts[-1] or not _BARE.issuperset(parts[-1]):
-            raise Doubt
+            raise NeedsTomlParser
         at = _after(_BLANK, text, end)
         if text[at : at + 1] != ".":
             return ".".join(parts), at
@@ -133,7 +133,7 @@ def _after_string(text: str, at: int) -> int:
     if not text.startswith(quote * 3, at):
         end = _end_of_string(text, at + 1, quote)
         if "\n" in text[at:end]:
-            raise Doubt
+            raise NeedsTomlParser
         return end + 1
     end = _end_of_string(text, at + 3, quote * 3) + 3
     for _ in range(2):  # up to two quotes may stand before the three that end it
@@ -142,14 +142,14 @@ def _after_string(text: str, at: int) -> int:
 
 
 def _end_of_string(text: str, at: int, quotes: str) -> int:
-    """Return the index of the `quotes` that end a string; search from index `at`. Raise Doubt when there are none.
+    """Return the index of the `quotes` that end a string; search from index `at`. Raise NeedsTomlParser when there are none.
 
     Only in double quotes does a backslash escape the next character.
     """
     while True:
         end = text.find(quotes, at)
         if end < 0:
-            raise Doubt
+            raise NeedsTomlParser
         escape = text.find("\\", at, end) if quotes[0] == '"' else -1
         if escape < 0:
             return end
@@ -175,17 +175,17 @@ def _after_comments(text: str, at: int) -> int:
 def _end_of_line(text: str, at: int) -> int:
     """Return the index at which the line ends, or its comment begins, after blanks from index `at` on.
 
-    Raise Doubt when the line has anything else there.
+    Raise NeedsTomlParser when the line has anything else there.
     """
     at = _after(_BLANK, text, at)
     if text[at : at + 1] not in ("", "\n", "#"):
-        raise Doubt
+        raise NeedsTomlParser
     return at
 
 
 def _expect(sign: str, text: str, at: int) -> int:
-    """Return the index after `sign`, which has to follow at index `at` or after blanks; raise Doubt if it does not."""
+    """Return the index after `sign`, which has to follow at index `at` or after blanks; raise NeedsTomlParser if it does not."""
     at = _after(_BLANK, text, at)
     if text[at : at + 1] != sign:
-        raise Doubt
+        raise NeedsTomlParser
     return at + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.model.settings.setting_names import Doubt, setting_places
+from fleet.model.settings.setting_names import NeedsTomlParser, setting_places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def store_setting(text: str, *, elsewhere: Container[str]) -> tuple[str, float]:
     """Return the store's address in the text of a config.toml, and how many seconds to wait for its lock.
 
     A value that is not set has its default. `elsewhere` has the names of all settings that do not concern the store.
-    Raise Doubt when the text has an unknown name, a wrong value, or a form that only the parser of TOML understands.
+    Raise NeedsTomlParser when the text has an unknown name, a wrong value, or a form that only the parser of TOML understands.
     """
     address, wait = "", 0.0
     for name, at in setting_places(text):
@@ -37,28 +37,28 @@ def store_setting(text: str, *, elsewhere: Container[str]) -> tuple[str, float]:
         elif name == "store_wait" and not wait:
             wait = _seconds(text, at)
         elif name not in elsewhere and not name.startswith(_KEYS):
-            raise Doubt
+            raise NeedsTomlParser
     return address or SQLITE, wait or WAIT
 
 
 def _address(text: str, at: int) -> str:
-    """Return the quoted address at index `at` of the text. Raise Doubt if it is no store address or has a backslash."""
+    """Return the quoted address at index `at` of the text. Raise NeedsTomlParser if it is no store address or has a backslash."""
     quote = text[at : at + 1]
     address = text[at + 1 : text.find(quote, at + 1)] if quote in ('"', "'") else ""
     if "\\" in address or not address.isprintable() or not is_address(address):
-        raise Doubt
+        raise NeedsTomlParser
     return address
 
 
 def _seconds(text: str, at: int) -> float:
     """Return the seconds that are written at index `at` of the text.
 
-    Raise Doubt unless they are a plain decimal number that the setting `store_wait` accepts.
+    Raise NeedsTomlParser unless they are a plain decimal number that the setting `store_wait` accepts.
     """
     number = text[at:].partition("\n")[0].partition("#")[0].strip(" \t")
     whole, point, fraction = number.partition(".")
     digits = (whole, fraction) if point else (whole,)
     is_plain = all(each.isascii() and each.isdigit() for each in digits) and (whole == "0" or whole[0] != "0")
     if not is_plain or not is_wait(float(number)):
-        raise Doubt
+        raise NeedsTomlParser
     return float(number)

@@ -1,7 +1,7 @@
 """Read tasks from JSON Lines of fleet, workgraph (graph.jsonl) or beads (issues.jsonl); a line's fields tell its
 format.
 
-Every line becomes a `Node`. A line that cannot be read becomes a finding with its line number; nothing is guessed.
+Every line becomes a `TaskToImport`. A line that cannot be read becomes a finding with its line number; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Artifact(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class Node:
+class TaskToImport:
     """A task read from a line of a file."""
 
     line: int
@@ -99,14 +99,14 @@ class Node:
     ended_at: int | None = None
 
 
-FIELDS = [each.name for each in fields(Node) if each.name != "line"]
+FIELDS = [each.name for each in fields(TaskToImport) if each.name != "line"]
 
 
 @dataclass(slots=True)
 class Reading:
     """What was read from a file: its tasks, its findings, the count of skipped lines, and the slugs deleted in beads."""
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[TaskToImport] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     left_out: int = 0
     deleted: set[str] = field(default_factory=set)
@@ -160,7 +160,7 @@ def _parse_object(raw: bytes) -> Given:
     return given
 
 
-def _parse_node(line: int, given: Given) -> Node | None:
+def _parse_node(line: int, given: Given) -> TaskToImport | None:
     """Return the task in a line of any of the three formats; None for a line that is not a task, or a deleted issue.
 
     Raise an error, such as _UnusableLine, when the line has none of these formats or has a faulty field.
@@ -257,7 +257,7 @@ def _release_in_progress(node: Given) -> Given:
     return node
 
 
-def _checked_node(line: int, given: Given) -> Node:
+def _checked_node(line: int, given: Given) -> TaskToImport:
     """Return the task of a line; raise _UnusableLine for unknown fields and for fields that contradict each other."""
     strange = sorted(set(given) - set(FIELDS))
     if strange:
@@ -270,9 +270,9 @@ def _checked_node(line: int, given: Given) -> Node:
     return node
 
 
-def _build_node(line: int, given: Given) -> Node:
+def _build_node(line: int, given: Given) -> TaskToImport:
     """Return the task of a line from its fields, each one checked."""
-    return Node(
+    return TaskToImport(
         line=line,
         slug=names.slug(_text_field(given, "slug")),
         title=texts.title(_text_field(given, "title")),

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     # The options that `writing` adds: `def command(slug: str, **given: Unpack[Writing])`.
     Writing = TypedDict("Writing", {"project": str | None, "as": str | None, "key": str | None, "json": bool})
-    # The options that `unkeyed` adds.
-    Unkeyed = TypedDict("Unkeyed", {"as": str | None, "json": bool})
-    # The options that `acting` and `anywhere` add.
-    Acting = TypedDict("Acting", {"project": str | None, "as": str | None, "json": bool})
-    Anywhere = TypedDict("Anywhere", {"as": str | None, "key": str | None, "json": bool})
+    # The options that `writing_home_unkeyed` adds.
+    WritingHomeUnkeyed = TypedDict("WritingHomeUnkeyed", {"as": str | None, "json": bool})
+    # The options that `writing_unkeyed` and `writing_home` add.
+    WritingUnkeyed = TypedDict("WritingUnkeyed", {"project": str | None, "as": str | None, "json": bool})
+    WritingHome = TypedDict("WritingHome", {"as": str | None, "key": str | None, "json": bool})
 
 F = TypeVar("F", bound="Callable[..., object] | click.Command")
 COUNT = click.IntRange(1, 1 << 60)
@@ -127,19 +127,19 @@ def writing(function: F) -> F:
     return _PROJECT(_AS(_KEY(_JSON(function))))
 
 
-def anywhere(function: F) -> F:
+def writing_home(function: F) -> F:
     """Add the options of a command that changes something outside a project: --as, --key, --json."""
     return _AS(_KEY(_JSON(function)))
 
 
-def unkeyed(function: F) -> F:
+def writing_home_unkeyed(function: F) -> F:
     """Add the options --as and --json, for a command with several transactions, which one --key cannot cover."""
     return _AS(_JSON(function))
 
 
-def acting(function: F) -> F:
+def writing_unkeyed(function: F) -> F:
     """Add the options -p, --as and --json, for a command of one project with several transactions."""
-    return _PROJECT(unkeyed(function))
+    return _PROJECT(writing_home_unkeyed(function))
 
 
 json_option = _JSON

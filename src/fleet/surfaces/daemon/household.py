@@ -104,14 +104,14 @@ class Household(FleetOpener):
         `actor` is the name that the asker gave with --as, None without one. In a thread without a request, the Fleet is
         for the actor with this name, or for the daemon itself when that is None.
         """
-        return self._opened(*_asker(actor))
+        return self._opened(*_asker_key(actor))
 
-    def open_again(self, actor: str | None = None) -> Fleet:
+    def open_kept(self, actor: str | None = None) -> Fleet:
         """Return the Fleet that this thread has kept for the same asker; when there is none, open one and keep it."""
         known: dict[AskerKey, Fleet] | None = getattr(self._own, "fleets", None)
         if known is None or len(known) > _MOST_KEPT:
             known = self._own.fleets = {}
-        asker = _asker(actor)
+        asker = _asker_key(actor)
         if asker not in known:
             known[asker] = self._opened(*asker)
         return known[asker]
@@ -168,7 +168,7 @@ class Household(FleetOpener):
         return store
 
 
-def _asker(actor: str | None) -> AskerKey:
+def _asker_key(actor: str | None) -> AskerKey:
     """Return the dispatch id and the actor name of the asker that this thread works for, and whether it is confined.
 
     A confined asker is an agent that reaches fleet only by the socket for agents.

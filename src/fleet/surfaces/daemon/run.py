@@ -53,10 +53,10 @@ def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
     with Fleet.open(needs_store=False) as fleet:
         if fleet.speaker is not None:
             raise errors.Refused(what="only a person starts the daemon, and this is an agent")
-        if fleet.moved is not None:
-            raise fleet.moved
+        if fleet.moved_error is not None:
+            raise fleet.moved_error
         refuse_unusable_store(fleet)
-        gate = _taken_gate(fleet)
+        gate = _take_gate(fleet)
         household = Household(fleet.home, fleet.world.record, Funnel())
     _allow_many_files()
     try:
@@ -76,7 +76,7 @@ def _allow_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _taken_gate(fleet: Fleet) -> Gate:
+def _take_gate(fleet: Fleet) -> Gate:
     """Take the gate of the home's daemon, of which there is only one, and return the gate.
 
     Raise DaemonRuns, with the holder, when another process holds it.

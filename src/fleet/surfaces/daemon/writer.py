@@ -111,7 +111,7 @@ class Writer:
         # Whether the last transaction had to wait, for the disk or for another process.
         self._is_slow = False
         # The id of the thread that performs requests on `store` now; 0 for none.
-        self._ident = 0
+        self._performing_thread = 0
         # When the shared transaction last ended, and when other processes last had their turn to lock the store.
         self._freed_at = self._left_at = 0.0
         self.store: Store | None = None
@@ -141,7 +141,7 @@ class Writer:
     @property
     def is_here(self) -> bool:
         """Whether the calling thread has the turn: it performs requests in the shared transaction now."""
-        return get_ident() == self._ident
+        return get_ident() == self._performing_thread
 
     def submit(self, waiting: WaitingChange) -> None:
         """Queue a request for the writer's thread, which calls `waiting.finish` after the commit.
@@ -305,7 +305,7 @@ class Writer:
         When the transaction is lost, perform each request alone.
         """
         batch: list[WaitingChange] = []
-        self._ident = get_ident()
+        self._performing_thread = get_ident()
         self._is_shared = True
         try:
             self._do_each(first, more, batch)
@@ -318,7 +318,7 @@ class Writer:
                 self._is_shared = False
                 store.close_shared("undo", commit=False)
             self._do_alone(batch, in_doubt=store.is_in_doubt)
-        self._ident = 0
+        self._performing_thread = 0
         self._freed_at = monotonic()
         self._count(batch)
         return batch

@@ -179,4 +179,4 @@ class FleetApp(App[None], inherit_bindings=False):
             lend_terminal(Funnel(), words)
         self.refresh(layout=True)
         self.hurry()
-        self.board.want()
+        self.board.fetch_tab()

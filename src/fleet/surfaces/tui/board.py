@@ -10,7 +10,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
 
-from fleet.api.views.rows import WANTED
+from fleet.api.views.rows import NEEDING_PERSON
 from fleet.api.views.sections import hold_in_words
 from fleet.api.views.snapshot import trouble_lines
 from fleet.model.settings.keys import ACTS, DIGITS
@@ -81,7 +81,7 @@ class Board(Screen[None], inherit_bindings=False):
         self._shown: Shown | None = None
         self.choosing = Choosing(self)
         # The key of the row that `select_soon` waits for, "" for none, and in how many more snapshots it is looked for.
-        self._wanted_key, self._wanted_for = "", 0
+        self._key_to_select, self._snapshots_left = "", 0
         # Comments of reviews that were not sent yet, by project and task.
         self.drafts: dict[tuple[str, str], Comments] = {}
         self.acts = Acts(app.home, actor=app.actor, post=self.post)
@@ -130,8 +130,8 @@ class Board(Screen[None], inherit_bindings=False):
         now = since_epoch(snapshot.at)
         self.rows.show(snapshot.rows, now)
         if is_first:
-            self.rows.next_wanted()
-        self._select_wanted()
+            self.rows.go_to_next_needing_person()
+        self._select_when_there()
         self._bar_text("trouble", "\n".join(trouble_lines(snapshot)))
         holds = [hold_in_words(hold, now) for hold in snapshot.page.holds]
         self._bar_text("banner", "\n".join([*(f"⚠ {line}" for line in snapshot.banner), *holds]))
@@ -190,9 +190,9 @@ class Board(Screen[None], inherit_bindings=False):
         return isinstance(self.focused, Input)
 
     @property
-    def is_anything_wanted(self) -> bool:
+    def is_person_needed(self) -> bool:
         """Whether a row of the newest snapshot waits for a person."""
-        return self.snapshot is not None and any(group in WANTED for group in self.snapshot.counts)
+        return self.snapshot is not None and any(group in NEEDING_PERSON for group in self.snapshot.counts)
 
     def select_soon(self, key: str) -> None:
         """Select the row with this key, and unfold it, as soon as a snapshot has it; take a snapshot at once.
@@ -200,22 +200,22 @@ class Board(Screen[None], inherit_bindings=False):
         Give up when three snapshots do not have the row, or when the person presses a key: that key is meant for the
         row that is selected now.
         """
-        self._wanted_key, self._wanted_for = key, _SOON
+        self._key_to_select, self._snapshots_left = key, _SOON
         self.app.hurry()
 
-    def _select_wanted(self) -> None:
+    def _select_when_there(self) -> None:
         """Select the row that `select_soon` asked for, if it is there; forget it after three snapshots without it."""
-        if self._wanted_key:
-            self._wanted_for -= 1
-            if self.rows.unfold_to(self._wanted_key) or not self._wanted_for:
-                self._wanted_key = ""
+        if self._key_to_select:
+            self._snapshots_left -= 1
+            if self.rows.unfold_to(self._key_to_select) or not self._snapshots_left:
+                self._key_to_select = ""
 
-    def next_wanted(self) -> bool:
+    def go_to_next_needing_person(self) -> bool:
         """Select the next row that waits for a person. If the filter hides that row, close the filter.
 
         Returns False when no row waits for a person.
         """
-        found = self.rows.next_wanted()
+        found = self.rows.go_to_next_needing_person()
         if found and not self.rows.is_filtered:
             self._clear_field()
         return found
@@ -249,9 +249,9 @@ class Board(Screen[None], inherit_bindings=False):
         self._draw_about()
         self._draw_question()
         self._draw_keys()
-        self.want()
+        self.fetch_tab()
 
-    def want(self) -> None:
+    def fetch_tab(self) -> None:
         """Let the details thread fetch the lines of the current tab; show "…" until they are there.
 
         When no row is selected, show no lines and fetch nothing.
@@ -303,7 +303,7 @@ class Board(Screen[None], inherit_bindings=False):
         self._tab = tab
         self._draw_tabs()
         self._draw_keys()
-        self.want()
+        self.fetch_tab()
         self.redraw_tab()
 
     def redraw_tab(self) -> None:
@@ -351,7 +351,7 @@ class Board(Screen[None], inherit_bindings=False):
     # keys and acts ----------------------------------------------------------------------------------------------------
     def on_key(self, event: events.Key) -> None:
         """Handle a key: comment, close the filter, choose an answer by its number, or perform the key's act."""
-        self._wanted_key = ""
+        self._key_to_select = ""
         if self.is_filtering and event.key not in LEAVING | {"down", "up"}:
             return  # Textual gives a key to the field only when it comes up to the app
         event.stop()

@@ -164,7 +164,7 @@ class ScreenLook:
             reverse=(selected and not ground) or None,
         )
 
-    def ground(self, name: str) -> Style:
+    def diff_background(self, name: str) -> Style:
         """Return the background of the diff lines `name` ("added" or "removed"); an empty style without a colour."""
         colour = getattr(self.palette, name)
         return Style(bgcolor=colour) if colour else Style()

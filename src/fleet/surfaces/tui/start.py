@@ -25,11 +25,11 @@ def run(*, actor: str | None = None) -> int:
     app = FleetApp(home, keys=keys, palette=palette, actor=actor)
     app.run()
     if app.fault is not None:
-        raise _spoken(app.fault) from app.fault
+        raise _error_for_person(app.fault) from app.fault
     return app.return_code or 0
 
 
-def _spoken(fault: Exception) -> errors.FleetError:
+def _error_for_person(fault: Exception) -> errors.FleetError:
     """Return the error that reports an unexpected error to the person: what it is, and where in the source it arose."""
     places = [
         f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in traceback.extract_tb(fault.__traceback__)

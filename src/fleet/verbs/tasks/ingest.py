@@ -16,7 +16,7 @@ from fleet.verbs.tasks.show import check_project
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fleet.model.tasks.interchange import Node, Reading
+    from fleet.model.tasks.interchange import Reading, TaskToImport
     from fleet.store.transaction import Tx
 
     Progress = Callable[[int], None]
@@ -108,13 +108,13 @@ def _insert_nodes(tx: Tx, project: str, reading: Reading, progress: Progress) ->
     q.count_all_blockers(tx, project=project)
 
 
-def _batches_of_nodes(nodes: list[Node]) -> Iterator[list[Node]]:
+def _batches_of_nodes(nodes: list[TaskToImport]) -> Iterator[list[TaskToImport]]:
     """Yield the nodes in batches of 2000."""
     for start in range(0, len(nodes), BATCH):
         yield nodes[start : start + BATCH]
 
 
-def _task_row(project: str, node: Node, now: int) -> dict[str, object]:
+def _task_row(project: str, node: TaskToImport, now: int) -> dict[str, object]:
     """Return the parameters of the query that inserts a node as a task."""
     row: dict[str, object] = {name: getattr(node, name) for name in _COPIED}
     ended = node.status in {"done", "failed", "abandoned"}
@@ -135,7 +135,7 @@ def _time_or(at: int | None, otherwise: int | None) -> int | None:
     return otherwise if at is None else at
 
 
-def _log_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
+def _log_rows(project: str, node: TaskToImport, tx: Tx) -> Iterator[dict[str, object]]:
     """Yield the log messages of an imported task as rows.
 
     Their numbers come before that of this operation, so that later messages follow them.
@@ -146,7 +146,7 @@ def _log_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
         yield {**place, "at": _time_or(entry.at, tx.at), "actor": entry.actor, "message": entry.message}
 
 
-def _artifact_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
+def _artifact_rows(project: str, node: TaskToImport, tx: Tx) -> Iterator[dict[str, object]]:
     """Yield the artifacts of an imported task as rows."""
     for artifact in node.artifacts:
         place = {"project": project, "slug": node.slug, "path": artifact.path}

@@ -29,11 +29,11 @@ _OF_TASK = frozenset(
     ("log", "artifact", "done", "fail", "block", "claim", "show", "list", "ready", "why", "graph")
 )  # behind `fleet task`
 # Words that only this process can handle: help, and text from standard input.
-_OWN = frozenset(("--help", "-h", "-"))
+_FOR_THIS_PROCESS = frozenset(("--help", "-h", "-"))
 # The command that tmux runs when an agent has died. A daemon notices the death by itself.
 _HINT = ["settle", "--hint"]
 # The environment variables that the daemon gets, besides those that begin with FLEET_.
-_SENT = ("USER", "LOGNAME", "NO_COLOR", "FORCE_COLOR", "TERM")
+_SENT_VARIABLES = ("USER", "LOGNAME", "NO_COLOR", "FORCE_COLOR", "TERM")
 # Errors by which the daemon refuses the speaker. This process must not run the command instead.
 _REFUSALS = frozenset(("WrongToken", "OnlyForAgents", "NotOwned"))
 # Seconds to wait for the daemon's greeting, which a suspended daemon never sends, and then for its answer.
@@ -149,7 +149,7 @@ def _is_ours(words: list[str]) -> bool:
 
     It can when they call a hot command or a read, and ask neither for help nor for text from standard input.
     """
-    if not words or not _OWN.isdisjoint(words):
+    if not words or not _FOR_THIS_PROCESS.isdisjoint(words):
         return False
     return words[0] in _HOT or (words[0] == "task" and len(words) > 1 and words[1] in _OF_TASK)
 
@@ -161,7 +161,7 @@ def _request(words: list[str], key: str) -> bytes:
     environ = {
         name: value
         for name, value in os.environ.items()
-        if (name.startswith("FLEET_") and name != FLEET_TOKEN) or name in _SENT
+        if (name.startswith("FLEET_") and name != FLEET_TOKEN) or name in _SENT_VARIABLES
     }
     caller = {
         "dispatch": os.environ.get(FLEET_DISPATCH_ID),

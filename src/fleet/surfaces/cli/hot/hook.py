@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from fleet.api.hooking import Hooking
     from fleet.model.agents.dialect import Dialect
-    from fleet.surfaces.cli.hot.at_home import HookingAtHome
-    from fleet.surfaces.cli.hot.door import HookingByDoor
+    from fleet.surfaces.cli.hot.daemon_or_local_hooks import DaemonOrLocalHooks
+    from fleet.surfaces.cli.hot.socket_hooks import SocketHooks
 
 # The exit code with which a hook wakes an idle agent.
 WAKE = 2
@@ -72,26 +72,26 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
     return 0
 
 
-def _hooking(funnel: Funnel) -> Hooking | HookingByDoor | HookingAtHome:
+def _hooking(funnel: Funnel) -> Hooking | SocketHooks | DaemonOrLocalHooks:
     """Return the object that handles this agent's events: through the daemon, or in this process.
 
     The daemon is used if one runs, or if the agent has only the daemon's socket.
     """
     if door := os.environ.get(DOOR):
-        from fleet.surfaces.cli.hot.door import HookingByDoor  # noqa: PLC0415 - loads next to nothing
+        from fleet.surfaces.cli.hot.socket_hooks import SocketHooks  # noqa: PLC0415 - loads next to nothing
 
-        return HookingByDoor(door)
+        return SocketHooks(door)
     path = f"{home_path()}/{paths.DAEMON_SOCKET}"
     if os.environ.get(TOKEN) and not os.environ.get(FLEET_DIRECT) and os.path.exists(path):
-        from fleet.surfaces.cli.hot.at_home import HookingAtHome  # noqa: PLC0415 - loads next to nothing
+        from fleet.surfaces.cli.hot.daemon_or_local_hooks import DaemonOrLocalHooks  # noqa: PLC0415 - loads next to nothing
 
-        return HookingAtHome(path, funnel)
+        return DaemonOrLocalHooks(path, funnel)
     from fleet.api.hooking import Hooking  # noqa: PLC0415 - loads the store
 
     return Hooking.here(funnel)
 
 
-def _wake(fleet: Hooking | HookingByDoor | HookingAtHome, dialect: Dialect, at: int) -> int:
+def _wake(fleet: Hooking | SocketHooks | DaemonOrLocalHooks, dialect: Dialect, at: int) -> int:
     """Wait for messages beside an idle agent.
 
     Print them on stderr and return the exit code WAKE, which makes the engine wake the agent; return 0 when none came.

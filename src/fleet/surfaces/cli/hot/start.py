@@ -10,7 +10,7 @@ from fleet.surfaces.cli.hot import by_daemon
 
 # The groups of modules that each command loads at once. Modules of other commands are imported one by one.
 # `make hot` finds out which modules they are, and writes them to fleet/bundle_groups.py.
-GROUPS = {
+GROUPS_OF_COMMAND = {
     "log": "base fleet task note",
     "artifact": "base fleet task note",
     "claim": "base fleet task claim",
@@ -50,4 +50,4 @@ def main() -> int:
 def groups_of(words: list[str]) -> list[str]:
     """Return the groups of modules that a command loads from the bundle, in order; [] for slow commands and --help."""
     word = words[1] if words[:1] == ["task"] and len(words) > 1 else "".join(words[:1])
-    return [] if "--help" in words else GROUPS.get(word, "").split()
+    return [] if "--help" in words else GROUPS_OF_COMMAND.get(word, "").split()

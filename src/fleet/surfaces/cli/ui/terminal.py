@@ -35,7 +35,7 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def room() -> int:
+def cut_width() -> int:
     """Return the width of the terminal in columns; 1048576 when stdout is not a terminal, so that nothing is cut."""
     return _terminal_columns() if is_terminal() else 1 << 20
 
@@ -179,7 +179,7 @@ def _cut(piece: str, room: int) -> str:
     return piece
 
 
-def columns() -> int:
+def layout_width() -> int:
     """Return the terminal's width; 80 when stdout is not a terminal."""
     return _terminal_columns() if is_terminal() else _COLUMNS
 
@@ -188,7 +188,7 @@ def has_room_for(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> bool:
     """Whether a table fits the terminal with at least 24 columns, or all it needs, for its last column."""
     used = sum(max(width_of(row[n]) for row in [heads, *rows]) + _GAP for n in range(len(heads) - 1))
     wanted = max(width_of(row[-1]) for row in [heads, *rows])
-    return used + min(wanted, _ENOUGH) <= room()
+    return used + min(wanted, _ENOUGH) <= cut_width()
 
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -197,7 +197,7 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     widths = [max(width_of(row[n]) for row in [heads, *cells]) for n in range(len(heads))]
     used = sum(width + _GAP for width in widths[:-1])
     if is_terminal():
-        widths[-1] = max(min(widths[-1], room() - used), _NARROWEST)
+        widths[-1] = max(min(widths[-1], cut_width() - used), _NARROWEST)
     yield paint(_table_row(heads, widths).rstrip(), "bold")
     for row in cells:
         short = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]

@@ -83,7 +83,7 @@ class WaitNotice:
             return
         while not self._over.is_set():
             line = f"{_FRAMES[frame % len(_FRAMES)]} {self._what} … {self._elapsed()}"
-            self._write(f"{_HOME}{terminal.shortened(line, terminal.room() - 1)}{_CLEAR}")
+            self._write(f"{_HOME}{terminal.shortened(line, terminal.cut_width() - 1)}{_CLEAR}")
             frame += 1
             self._over.wait(_STEP)
 

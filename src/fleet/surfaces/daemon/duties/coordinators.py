@@ -46,7 +46,7 @@ class Coordinators(Duty):
             raise NotNow
         lost = fleet.coord.lost()
         self._failed = {project: why for project, why in self._failed.items() if project in lost}
-        lines = [line for project, ident in lost.items() if (line := self._take_anew(fleet, project, ident))]
+        lines = [line for project, ident in lost.items() if (line := self._refill_seat(fleet, project, ident))]
         self._tick_for(fleet.coord.held())
         self.every = self._seconds_to_next(fleet)
         return lines
@@ -59,7 +59,7 @@ class Coordinators(Duty):
         self._rounds_unheld = self._rounds_unheld + 1 if fleet.coord.unheld() else 0
         return wait_after_failures(self._rounds_unheld) if self._rounds_unheld else _EVERY
 
-    def _take_anew(self, fleet: Fleet, project: str, ident: str) -> str:
+    def _refill_seat(self, fleet: Fleet, project: str, ident: str) -> str:
         """Start a new coordinator in the seat that a dead daemon held as dispatch `ident`.
 
         Returns a line for the daemon's log; "" when there is nothing new to say.

@@ -23,7 +23,7 @@ class Exits:
         self._watched: dict[Identity, int] = {}
         self._poll = select.poll()
         self._thread: threading.Thread | None = None
-        self._wake, self._waker = -1, -1
+        self._wake_read_end, self._wake_write_end = -1, -1
 
     def watch(self, processes: Processes, whom: Iterable[Identity]) -> bool:
         """Watch these processes and no others. Returns whether the kernel will report the exit of every one of them."""
@@ -45,10 +45,10 @@ class Exits:
         """End the thread and close all descriptors."""
         thread, self._thread = self._thread, None
         if thread is not None:
-            os.write(self._waker, b"e")
+            os.write(self._wake_write_end, b"e")
             thread.join()
-            os.close(self._wake)
-            os.close(self._waker)
+            os.close(self._wake_read_end)
+            os.close(self._wake_write_end)
         with self._lock:
             for who in list(self._watched):
                 self._forget(who)
@@ -62,10 +62,10 @@ class Exits:
     def _begin(self) -> None:
         """Start the thread, or wake it so that it watches the new set of processes."""
         if self._thread is not None:
-            os.write(self._waker, b"c")
+            os.write(self._wake_write_end, b"c")
             return
-        self._wake, self._waker = os.pipe()
-        self._poll.register(self._wake, select.POLLIN)
+        self._wake_read_end, self._wake_write_end = os.pipe()
+        self._poll.register(self._wake_read_end, select.POLLIN)
         self._thread = threading.Thread(target=self._wait, name="exits", daemon=True)
         self._thread.start()
 
@@ -73,7 +73,7 @@ class Exits:
         """Wait for exits, stop watching the processes that have exited, and call `tell`. Runs in the thread until `end`."""
         while True:
             ready = [descriptor for descriptor, _event in self._poll.poll()]
-            if self._wake in ready and b"e" in os.read(self._wake, 4096):
+            if self._wake_read_end in ready and b"e" in os.read(self._wake_read_end, 4096):
                 return
             with self._lock:
                 gone = [who for who, descriptor in self._watched.items() if descriptor in ready]

@@ -15,7 +15,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.api.remote.acts import GONE_ON_WITH
+from fleet.api.remote.acts import METHODS_THAT_RUN_JOBS
 from fleet.api.remote.door import DIRECT
 from fleet.model import FLEET_HOME
 
@@ -83,7 +83,8 @@ class Children:
             ours = [
                 child
                 for child, request in self._at_work.items()
-                if request.connection is connection and not (self._is_leaving and request.method not in GONE_ON_WITH)
+                if request.connection is connection
+                and not (self._is_leaving and request.method not in METHODS_THAT_RUN_JOBS)
             ]
         for child in ours:
             self._household.funnel.through("interrupt a child", lambda: _interrupt(child))  # noqa: B023 - called at once

@@ -39,7 +39,7 @@ _LOOK_AT_SOCKETS = 5.0
 class SocketLoop:
     """The event loop over all connections of the daemon.
 
-    It calls `greet` for a new connection, `take` for each line that arrives, `gone` for a connection that was closed,
+    It calls `greet` for a new connection, `take_line` for each line that arrives, `gone` for a connection that was closed,
     and `work` when all requests that have come are taken. `listeners` maps each listener to whether it is for agents.
     """
 
@@ -48,7 +48,7 @@ class SocketLoop:
         listeners: dict[Listener, bool],
         *,
         greet: Callable[[Connection], None],
-        take: Callable[[Connection, bytes], None],
+        take_line: Callable[[Connection, bytes], None],
         gone: Callable[[Connection], None],
         work: Callable[[], None],
         log: Callable[..., None],
@@ -56,15 +56,15 @@ class SocketLoop:
         # Each listening socket, and whether it is the one for agents.
         self._listeners = listeners
         self._greet = greet
-        self._take = take
+        self._take_line = take_line
         self._gone = gone
         # Called when all requests that have come are taken.
         self._work = work
         self._log = log
         self._selector = selectors.DefaultSelector()
-        self._waker, self._wakes = os.pipe()
-        os.set_blocking(self._waker, False)
-        os.set_blocking(self._wakes, False)
+        self._wake_read_end, self._wake_write_end = os.pipe()
+        os.set_blocking(self._wake_read_end, False)
+        os.set_blocking(self._wake_write_end, False)
         # A spare descriptor. When all others are used up, it is closed to accept and refuse a client that would wait for ever.
         self._spare = _opened_spare()
         self._ready: deque[Connection] = deque()
@@ -85,7 +85,7 @@ class SocketLoop:
     def open(self) -> None:
         """Start listening at the sockets."""
         self._most_agents = _most_agents()
-        self._selector.register(self._waker, selectors.EVENT_READ, None)
+        self._selector.register(self._wake_read_end, selectors.EVENT_READ, None)
         for listener in self._listeners:
             self._selector.register(listener.open(), selectors.EVENT_READ, listener)
 
@@ -97,7 +97,7 @@ class SocketLoop:
         if connection is not None:
             self._ready.append(connection)
         try:
-            os.write(self._wakes, b"!")
+            os.write(self._wake_write_end, b"!")
         except (BlockingIOError, OSError):
             return  # enough wakings wait already, or the loop has ended
 
@@ -143,10 +143,12 @@ class SocketLoop:
             connection.flush()
             self._close(connection)
         self._selector.close()
-        waker, wakes = self._waker, self._wakes
-        self._waker = self._wakes = -1  # a late thread must not write into whatever gets these numbers next
-        os.close(waker)
-        os.close(wakes)
+        read_end, write_end = self._wake_read_end, self._wake_write_end
+        self._wake_read_end = (
+            self._wake_write_end
+        ) = -1  # a late thread must not write into whatever gets these numbers next
+        os.close(read_end)
+        os.close(write_end)
         if self._spare >= 0:
             os.close(self._spare)
 
@@ -158,7 +160,7 @@ class SocketLoop:
         """
         try:
             if of is None:
-                os.read(self._waker, 4_096)
+                os.read(self._wake_read_end, 4_096)
             elif isinstance(of, Connection):
                 self._serve(of, events)
             elif of.socket is not None:
@@ -255,7 +257,7 @@ class SocketLoop:
 
     def _take_lines(self, connection: Connection) -> None:
         for line in connection.lines():
-            self._take(connection, line)
+            self._take_line(connection, line)
 
     def _send(self, connection: Connection) -> None:
         """Send what waits on a connection, and set the events to wait for. Close the connection when it is gone."""

@@ -221,7 +221,7 @@ def perform(fleet: Fleet, request: DaemonRequest, extra: Json | None = None) -> 
         by.end_invocation()
     if isinstance(result, Value):
         return {"id": request.id, "result": wire.plain(result), "type": wire.name_of_class(type(result))}
-    result = wire.listed(result)
+    result = wire.iterator_as_list(result)
     return request.answer(result=wire.plain(result), type=wire.type_of(result))
 
 

@@ -73,7 +73,7 @@ class Server:
         self._log = log
         writer = household.writer
         self.loop = SocketLoop(
-            listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log
+            listeners, greet=self._greet, take_line=self._take_line, gone=self._gone, work=writer.do_quick, log=log
         )
         self._workers = Workers(log=log, leave=household.leave)
         # For requests about the daemon itself: they are answered also while all other threads wait for the store.
@@ -136,7 +136,7 @@ class Server:
         self.changes.forget(connection)
         self._children.interrupt(connection)
 
-    def _take(self, connection: Connection, line: bytes) -> None:
+    def _take_line(self, connection: Connection, line: bytes) -> None:
         """Begin the request that a line contains. It never raises and never waits; errors are sent as answers."""
         try:
             request = parsed(connection, line)
@@ -173,7 +173,7 @@ class Server:
             self._do_in_child(request)
         else:
             is_quick = way == "quick"
-            opened = self._household.open_again if is_quick else self._household.open
+            opened = self._household.open_kept if is_quick else self._household.open
             self._do(request, lambda: perform(opened(request.actor), request), is_quick=is_quick)
 
     def _run_command(self, request: DaemonRequest, words: list[str]) -> dict[str, object]:

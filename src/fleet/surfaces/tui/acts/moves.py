@@ -22,7 +22,7 @@ SIDEWAYS = 16
 
 def _go_next(board: Board) -> None:
     """Select the next row that waits for a person; say so when there is none."""
-    if not board.next_wanted():
+    if not board.go_to_next_needing_person():
         board.say("nothing needs you")
 
 
@@ -93,7 +93,7 @@ MOVES = {
     "first": Doing(always, lambda board: board.rows.go(0)),
     "last": Doing(always, lambda board: board.rows.go_last()),
     "fold": Doing(in_project, lambda board: board.rows.fold()),
-    "next": Doing(lambda board: board.is_anything_wanted, _go_next),
+    "next": Doing(lambda board: board.is_person_needed, _go_next),
     "filter": Doing(always, lambda board: board.open_filter()),
     "tab": Doing(lambda board: board.row is not None, lambda board: board.turn_tab(1)),
     "tab-back": Doing(lambda board: board.row is not None, lambda board: board.turn_tab(-1)),

@@ -291,7 +291,7 @@ def diff_line(line: str, look: ScreenLook) -> Text:
     if line.startswith("@@"):
         return Text(shown, style=look.style("cyan"))
     if line.startswith("+"):
-        return Text(shown, style=look.style("green") + look.ground("added"))
+        return Text(shown, style=look.style("green") + look.diff_background("added"))
     if line.startswith("-"):
-        return Text(shown, style=look.style("red") + look.ground("removed"))
+        return Text(shown, style=look.style("red") + look.diff_background("removed"))
     return Text(shown)

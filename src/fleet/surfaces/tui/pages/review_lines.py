@@ -169,6 +169,6 @@ def _half(line: DiffLine | None, width: int, look: ScreenLook, number: int | Non
     text.append(f"{number or '':>{_NUMBER}} ", style=look.style("dim"))
     shown = escapes.line(line.text.replace("\t", "    "))
     tone = {"added": "green", "removed": "red"}.get(line.kind, "")
-    ground = look.ground(line.kind) if line.kind in {"added", "removed"} else look.style("")
+    ground = look.diff_background(line.kind) if line.kind in {"added", "removed"} else look.style("")
     text.append(set_cell_size(f"{_SIGNS[line.kind]}{shown}", width - _NUMBER - 1), style=look.style(tone) + ground)
     return text

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 class DrawnView(ScrollView, can_focus=False):
     """The base of the row list and the line view: a scrolling view that draws its own lines."""
 
-    _ground: Style | None = None
+    _background_style: Style | None = None
 
     @property
-    def ground(self) -> Style:
+    def background_style(self) -> Style:
         """The style of the background. It is computed once and kept, because Textual would compute it for each line."""
-        if self._ground is None:
-            self._ground = self.rich_style
-        return self._ground
+        if self._background_style is None:
+            self._background_style = self.rich_style
+        return self._background_style
 
     def extend(self, size: Size) -> None:
         """Set the size of the content to scroll.
@@ -34,5 +34,5 @@ class DrawnView(ScrollView, can_focus=False):
 
     def notify_style_update(self) -> None:
         """Forget the kept background style when a style has changed."""
-        self._ground = None
+        self._background_style = None
         super().notify_style_update()

@@ -90,15 +90,17 @@ class LineView(DrawnView):
         left, top = self.scroll_offset
         number, width = y + top, self.scrollable_content_region.width
         if not 0 <= number < len(self._lines):
-            return Strip.blank(width, self.ground)
+            return Strip.blank(width, self.background_style)
         line = self._lines[number]
-        ground = self.ground + self.app.console.get_style(line.style)
+        ground = self.background_style + self.app.console.get_style(line.style)
         segments = [
             Segment(text, ground + style if style else ground) for text, style, _ in line.render(self.app.console)
         ]
-        strip = Strip(segments).crop(left, left + width).adjust_cell_length(width, self.ground)
+        strip = Strip(segments).crop(left, left + width).adjust_cell_length(width, self.background_style)
         if number == self.cursor and self.cursor_style is not None:
-            strip = Strip([Segment(each.text, (each.style or self.ground) + self.cursor_style) for each in strip])
+            strip = Strip(
+                [Segment(each.text, (each.style or self.background_style) + self.cursor_style) for each in strip]
+            )
         return strip
 
 

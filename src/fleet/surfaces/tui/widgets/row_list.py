@@ -10,7 +10,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from fleet.api.views.rows import QUIET, WANTED
+from fleet.api.views.rows import NEEDING_PERSON, QUIET
 from fleet.api.views.sections import one_line
 from fleet.model.text.times import age, since_epoch
 from fleet.surfaces.tui.widgets.drawn_view import DrawnView
@@ -68,7 +68,7 @@ class RowList(DrawnView):
         self._rows: list[RowView] = []
         self._shown: list[RowView | Heading] = []
         # The rows that wait for a person, the most urgent first.
-        self._wanted: list[RowView] = []
+        self._needing_person: list[RowView] = []
         # The needs (see `_need_of`) whose row was selected since they began.
         self._visited: set[tuple[str, ...]] = set()
         # By the key of a project or heading: True when it was unfolded, False when it was folded.
@@ -86,9 +86,9 @@ class RowList(DrawnView):
     def show(self, rows: list[RowView], now: int) -> None:
         """Show these rows. The selected row stays selected, wherever it moves."""
         self._rows, self.now = rows, now
-        wanted = [row for row in rows if row.group in WANTED and row.kind != "project"]
-        self._wanted = sorted(wanted, key=lambda row: row.rank)
-        self._visited &= {_need_of(row) for row in self._wanted}
+        needing = [row for row in rows if row.group in NEEDING_PERSON and row.kind != "project"]
+        self._needing_person = sorted(needing, key=lambda row: row.rank)
+        self._visited &= {_need_of(row) for row in self._needing_person}
         self._arrange()
 
     def filter(self, words: str) -> None:
@@ -97,7 +97,7 @@ class RowList(DrawnView):
         Select the first of them, unless the selected row is one of them.
         """
         self._words = tuple(words.casefold().split())
-        if self._words and (self.selected is None or not _is_thing(self.selected)):
+        if self._words and (self.selected is None or not _is_row_in_project(self.selected)):
             self._key = ""
         self._arrange()
 
@@ -115,7 +115,7 @@ class RowList(DrawnView):
         if before in keys:
             self._cursor = keys.index(before)
         elif self._words:
-            self._cursor = next((at for at, each in enumerate(self._shown) if _is_thing(each)), 0)
+            self._cursor = next((at for at, each in enumerate(self._shown) if _is_row_in_project(each)), 0)
         else:
             self._cursor = min(self._cursor, max(len(keys) - 1, 0))
         if not before or before not in keys:
@@ -220,17 +220,17 @@ class RowList(DrawnView):
                 return True
         return False
 
-    def next_wanted(self) -> bool:
+    def go_to_next_needing_person(self) -> bool:
         """Put the cursor on the next row that waits for a person; unfold its group or drop the filter if they hide it.
 
         A row that waits more urgently than the selected one comes first, unless it was selected since it began to wait.
 
         Returns False when no row waits for a person.
         """
-        if not self._wanted:
+        if not self._needing_person:
             return False
-        here = next((at for at, row in enumerate(self._wanted) if row.key == self._key), -1)
-        following = self._new_and_more_urgent(here) or self._wanted[(here + 1) % len(self._wanted)]
+        here = next((at for at, row in enumerate(self._needing_person) if row.key == self._key), -1)
+        following = self._new_and_more_urgent(here) or self._needing_person[(here + 1) % len(self._needing_person)]
         if not self.unfold_to(following.key):
             self._words = ()
             self._arrange()
@@ -243,8 +243,8 @@ class RowList(DrawnView):
         `here` is the index of the selected row in the list of waiting rows, or -1 when it is not in the list. None when
         there is no such row, or `here` is -1.
         """
-        rank = self._wanted[here].rank
-        new = (row for row in self._wanted if row.rank < rank and _need_of(row) not in self._visited)
+        rank = self._needing_person[here].rank
+        new = (row for row in self._needing_person if row.rank < rank and _need_of(row) not in self._visited)
         return next(new, None) if here >= 0 else None
 
     def unfold_to(self, key: str) -> bool:
@@ -332,10 +332,15 @@ class RowList(DrawnView):
         number, width = y + self.scroll_offset.y, self.scrollable_content_region.width
         if not self._shown and self._words and y == 0:
             return Strip(
-                [Segment(set_cell_size("  nothing fits: Esc shows all", width), self.ground + self._style("dim"))]
+                [
+                    Segment(
+                        set_cell_size("  nothing fits: Esc shows all", width),
+                        self.background_style + self._style("dim"),
+                    )
+                ]
             )
         if not 0 <= number < len(self._shown):
-            return Strip.blank(width, self.ground)
+            return Strip.blank(width, self.background_style)
         selected = number == self._cursor
         here = self._shown[number]
         segments = (
@@ -345,7 +350,7 @@ class RowList(DrawnView):
         )
         if selected:  # a sign besides the colour
             segments[0] = (f"▌{segments[0][0][1:]}", segments[0][1])
-        return Strip([Segment(text, self.ground + style) for text, style in segments]).adjust_cell_length(
+        return Strip([Segment(text, self.background_style + style) for text, style in segments]).adjust_cell_length(
             width, self._style("", selected=selected)
         )
 
@@ -366,7 +371,7 @@ class RowList(DrawnView):
                 (set_cell_size(f"{fold} {one_line(row.title)}", width), self._style("", bold=True, selected=selected))
             ]
         name = row.slug or row.title or row.text
-        bold, shown = row.group in WANTED, one_line(name)
+        bold, shown = row.group in NEEDING_PERSON, one_line(name)
         cells = self._cells(row, width, cell_len(shown))
         room = max(width - 4 - _width_of(cells), min(_SHORTEST, cell_len(shown)))
         shown = _cut(shown, room)
@@ -432,7 +437,7 @@ def _is_project(each: RowView | Heading) -> bool:
     return not isinstance(each, Heading) and each.kind == "project"
 
 
-def _is_thing(each: RowView | Heading) -> bool:
+def _is_row_in_project(each: RowView | Heading) -> bool:
     """Whether a line of the list is a row inside a project: neither a heading nor the project's own row."""
     return not isinstance(each, Heading) and each.kind != "project"
 

@@ -100,7 +100,7 @@ def _print_screen(text: str, *, whole: bool = False) -> None:
     kept = lines if whole else lines.strip("\n")
     if not kept and not whole:
         return
-    room = terminal.room()
+    room = terminal.cut_width()
     drawn = (line[:room] if len(set(line)) == 1 else line for line in kept.split("\n"))
     sys.stdout.write("\n".join(drawn) + "\n")  # one write: a log may have a million lines
 

@@ -9,14 +9,14 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.api.views.sections import held_in_words
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import Slug, json_option, project_option, unkeyed
+from fleet.surfaces.cli.options import Slug, json_option, project_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.engines import HooksInstalled, HooksOf
-    from fleet.surfaces.cli.options import Unkeyed
+    from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
 _ENGINE = click.option(
     "--engine", metavar="NAME", default="claude", show_default=True, help="the engine whose settings are meant"
@@ -38,8 +38,8 @@ def hooks() -> None:
 
 @hooks.command("install")
 @_ENGINE
-@unkeyed
-def install(engine: str, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def install(engine: str, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Write fleet's hooks, marked as such, into your own settings of an engine. Other settings are kept.
 
     \b
@@ -54,8 +54,8 @@ def install(engine: str, **given: Unpack[Unkeyed]) -> None:
 
 @hooks.command("uninstall")
 @_ENGINE
-@unkeyed
-def uninstall(engine: str, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def uninstall(engine: str, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Remove fleet's hooks, and nothing else, from your own settings of an engine.
 
     \b
@@ -143,8 +143,8 @@ def list_limits(*, json: bool) -> None:
 
 @limits.command("lift")
 @click.argument("engine")
-@unkeyed
-def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def lift(engine: str, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Release an engine that works again. One agent that it stopped continues first, the others when its model has answered.
 
     \b
@@ -174,8 +174,10 @@ def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
 @click.argument("slug", required=False, type=Slug())
 @click.option("--today", is_flag=True, help="beyond the budget of today, for all projects")
 @project_option
-@unkeyed
-def allow(dollars: float, *, slug: str | None, today: bool, project: str | None, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def allow(
+    dollars: float, *, slug: str | None, today: bool, project: str | None, **given: Unpack[WritingHomeUnkeyed]
+) -> None:
     """Allow DOLLARS beyond a budget: of a task, of a project, or of today. Agents that it stopped go on.
 
     \b

@@ -9,14 +9,14 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.options import from_stdin, json_option, unkeyed
+from fleet.surfaces.cli.options import from_stdin, json_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.agents import Answered, Choice, Question
-    from fleet.surfaces.cli.options import Unkeyed
+    from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
 _INDENT = " " * 10
 _MOST_LINES = 60
@@ -26,8 +26,10 @@ _MOST_LINES = 60
 @click.argument("words", nargs=-1, required=True, metavar="[AGENT] TEXT")
 @click.option("--all", "everybody", is_flag=True, help="send it to every running agent")
 @click.option("-p", "--project", metavar="NAME", help="send it to every running agent of a project")
-@unkeyed
-def message(words: tuple[str, ...], *, everybody: bool, project: str | None, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def message(
+    words: tuple[str, ...], *, everybody: bool, project: str | None, **given: Unpack[WritingHomeUnkeyed]
+) -> None:
     """Send a message to an agent. fleet keeps the message until the agent has received it, and delivers it once.
 
     A busy agent gets the message with its next tool result or at the end of its turn. An idle agent is woken, or the message is
@@ -114,8 +116,8 @@ def questions(question: str | None, *, json: bool) -> None:
 @click.command("answer")
 @click.argument("question")
 @click.argument("words", nargs=-1, required=True, metavar="CHOICE|TEXT…")
-@unkeyed
-def answer(question: str, words: tuple[str, ...], **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def answer(question: str, words: tuple[str, ...], **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Answer a question of an agent.
 
     QUESTION is the question's id or the beginning of it, or the agent's id or task. Give a choice by its number or its text; if
@@ -136,7 +138,7 @@ def answer(question: str, words: tuple[str, ...], **given: Unpack[Unkeyed]) -> N
 @click.option("--prefix", metavar="WORDS", help="and let them run every command that begins with these words")
 @click.option("--all", "everything", is_flag=True, help="permit everything that agents ask for now")
 @click.option("-p", "--project", metavar="NAME", help="with --all: only of this project")
-@unkeyed
+@writing_home_unkeyed
 def approve(
     question: str | None,
     *,
@@ -144,7 +146,7 @@ def approve(
     prefix: str | None,
     everything: bool,
     project: str | None,
-    **given: Unpack[Unkeyed],
+    **given: Unpack[WritingHomeUnkeyed],
 ) -> None:
     """Permit what an agent asks to do: once, or permanently in its project.
 
@@ -180,8 +182,8 @@ def approve(
 @click.command("deny")
 @click.argument("question")
 @click.option("-r", "--reason", metavar="TEXT", default="", help="the reason that the agent receives")
-@unkeyed
-def deny(question: str, *, reason: str, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def deny(question: str, *, reason: str, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Refuse what an agent asks to do.
 
     \b

@@ -13,7 +13,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.names import AUTONOMIES
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.commands.coord.tick import run, tick, watch
-from fleet.surfaces.cli.options import F, acting, reading
+from fleet.surfaces.cli.options import F, reading, writing_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 from fleet.verbs.dispatch.plan import Wanted
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.coord import Seated
-    from fleet.surfaces.cli.options import Acting
+    from fleet.surfaces.cli.options import WritingUnkeyed
 
 _START_OPTIONS = (
     click.option("--engine", metavar="NAME", default=ENGINE, show_default=True,
@@ -56,8 +56,10 @@ def coord() -> None:
 # coordinator has lost the seat by now, because a person stopped or replaced it, the command does nothing and exits 0.
 @click.option("--after", metavar="ID", hidden=True, help="only if this dead coordinator is still in the seat")
 @_start_options
-@acting
-def start(after: str | None, engine: str, autonomy: str | None, model: str | None, **given: Unpack[Acting]) -> None:
+@writing_unkeyed
+def start(
+    after: str | None, engine: str, autonomy: str | None, model: str | None, **given: Unpack[WritingUnkeyed]
+) -> None:
     """Start the project's coordinator. Refused while another coordinator is alive or may be; a dead one is replaced.
 
     \b
@@ -82,9 +84,9 @@ def start(after: str | None, engine: str, autonomy: str | None, model: str | Non
 @click.option("--proof-timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
               help="how long the new coordinator may take to prove itself (default: from the engine's file)")  # fmt: skip
 @_start_options
-@acting
+@writing_unkeyed
 def replace(
-    proof_timeout: float | None, engine: str, autonomy: str | None, model: str | None, **given: Unpack[Acting]
+    proof_timeout: float | None, engine: str, autonomy: str | None, model: str | None, **given: Unpack[WritingUnkeyed]
 ) -> None:
     """Replace the coordinator. The old one works until the new one has proven that it runs: there are never two, and never none.
 
@@ -177,8 +179,8 @@ def attach(project: str | None) -> None:
 
 @coord.command("stop")
 @click.option("-r", "--reason", default="stopped by a person", show_default=True, metavar="TEXT", help="the reason")
-@acting
-def stop(reason: str, **given: Unpack[Acting]) -> int:
+@writing_unkeyed
+def stop(reason: str, **given: Unpack[WritingUnkeyed]) -> int:
     """End the coordinator; the project then has none. Running agents continue.
 
     \b

@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.states import assert_never
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import json_option, reading, unkeyed
+from fleet.surfaces.cli.options import json_option, reading, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TextIO, Unpack
 
     from fleet.model.results.coord import HandoffView
-    from fleet.surfaces.cli.options import Unkeyed
+    from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
 _PATIENCE = 60.0
 
@@ -30,8 +30,8 @@ _PATIENCE = 60.0
     "-r", "--reason", default="asked for", show_default=True, metavar="TEXT", help="the reason for the handoff"
 )
 @click.option("--doc", type=click.File("r", encoding="utf-8"), metavar="FILE|-", help="notes for the successor")
-@unkeyed
-def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Replace an agent by a successor that knows what the agent knew.
 
     First fleet writes a document for the successor, from the task, its log and commits, and the notes of --doc. Then the agent is

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
+from fleet.surfaces.cli.options import ProjectName, json_option, writing_home
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.states import RemoteControl
-    from fleet.surfaces.cli.options import Anywhere
+    from fleet.surfaces.cli.options import WritingHome
 
 _OFF_FOR_ALL = "config.toml of your home turns it off for all projects: remote_control is down"
 _PROJECT = click.argument("project", type=ProjectName())
@@ -30,7 +30,7 @@ def rc() -> None:
     """
 
 
-def _set_remote_control(project: str, to: RemoteControl, given: Anywhere) -> None:
+def _set_remote_control(project: str, to: RemoteControl, given: WritingHome) -> None:
     """Record whether the project's coordinator may be remote-controlled, and print it."""
     with Fleet.open(actor=given["as"]) as fleet:
         control = fleet.projects.remote_control(project, to, key=given["key"])
@@ -45,8 +45,8 @@ def _set_remote_control(project: str, to: RemoteControl, given: Anywhere) -> Non
 
 @rc.command("up")
 @_PROJECT
-@anywhere
-def up(project: str, **given: Unpack[Anywhere]) -> None:
+@writing_home
+def up(project: str, **given: Unpack[WritingHome]) -> None:
     """Allow remote control of the coordinator, if its engine supports it.
 
     \b
@@ -58,8 +58,8 @@ def up(project: str, **given: Unpack[Anywhere]) -> None:
 
 @rc.command("down")
 @_PROJECT
-@anywhere
-def down(project: str, **given: Unpack[Anywhere]) -> None:
+@writing_home
+def down(project: str, **given: Unpack[WritingHome]) -> None:
     """Forbid remote control of the coordinator.
 
     \b

@@ -12,7 +12,7 @@ from fleet.api.fleet import Fleet
 from fleet.api.loop import Loop
 from fleet.api.watch import Watch
 from fleet.model.text.times import iso
-from fleet.surfaces.cli.options import acting
+from fleet.surfaces.cli.options import writing_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.clock import Clock
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.coord import Ticked
-    from fleet.surfaces.cli.options import Acting
+    from fleet.surfaces.cli.options import WritingUnkeyed
 
 
 @click.command("tick")
 @click.option(
     "--ack", "acknowledged", multiple=True, metavar="ID", help="the id of a message that you have read and followed"
 )
-@acting
-def tick(acknowledged: tuple[str, ...], **given: Unpack[Acting]) -> None:
+@writing_unkeyed
+def tick(acknowledged: tuple[str, ...], **given: Unpack[WritingUnkeyed]) -> None:
     """Do the coordinator's work once: settle, hand off, merge, start agents; then print what is next. For agents that coordinate.
 
     \b

@@ -15,7 +15,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.dispatch.claim_steps import CLASSES
 from fleet.model.names import is_dispatch_id
 from fleet.model.text.sizes import counted
-from fleet.surfaces.cli.options import json_option, unkeyed
+from fleet.surfaces.cli.options import json_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.agents.prompts import WantedPrompt
 
@@ -74,7 +74,7 @@ def _owner(claim: ClaimView) -> str:
 @click.argument("ident")
 @click.option("--kind", required=True, metavar="KIND", help="the kind of the claims")
 @click.option("-r", "--reason", required=True, metavar="TEXT", help="the reason, for the record")
-@unkeyed
+@writing_home_unkeyed
 def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
     """Give up a claim that another host or tmux socket made. The claimed thing itself is not touched.
 

@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.results.dispatches import SettledDispatchView
 from fleet.model.text.times import SECOND, age, utc
-from fleet.surfaces.cli.options import json_option, reading, unkeyed
+from fleet.surfaces.cli.options import json_option, reading, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
 from fleet.world.home import paths
@@ -113,7 +113,7 @@ def _print_journal(journal: Journal) -> None:
     metavar="PID",
     help="this process in the worktree does not belong to the agent: ignore it, and let it live",
 )
-@unkeyed
+@writing_home_unkeyed
 def settle(agent: str, not_ours: tuple[int, ...], **given: Any) -> None:
     """End a dispatch whose agent is dead, so that another dispatch can use its worktree. Kills no process.
 
@@ -141,7 +141,7 @@ def settle(agent: str, not_ours: tuple[int, ...], **given: Any) -> None:
 @dispatches.command("disown")
 @click.argument("ident")
 @click.option("-r", "--reason", required=True, metavar="TEXT", help="the reason, for the record")
-@unkeyed
+@writing_home_unkeyed
 def disown(ident: str, reason: str, **given: Any) -> None:
     """End a dispatch whose machine or home no longer exists. Its work is kept, and its task becomes free.
 

@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.commands.jobs.jobs import resume_job
-from fleet.surfaces.cli.options import ProjectName, unkeyed
+from fleet.surfaces.cli.options import ProjectName, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 
@@ -26,7 +26,7 @@ _HEADS = ("AGENT", "WORK", "ENDED", "CONVERSATION", "WHY")
 @click.option("--list", "listed", is_flag=True, help="list what could be resumed, and why it ended")
 @click.option("--force", is_flag=True, help="stop another resume of the same work first")
 @click.option("-p", "--project", type=ProjectName(), metavar="NAME", help="only dispatches of this project")
-@unkeyed
+@writing_home_unkeyed
 def resume(agent: str | None, **given: Any) -> int:
     """Continue the work of an agent that stopped: a new agent starts in its worktree, in the same conversation if the engine can.
 

@@ -16,7 +16,7 @@ from fleet.model.tasks.prompts import split_prompt
 from fleet.surfaces.cli.commands.projects.down import print_down
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.hot import session
-from fleet.surfaces.cli.options import Slug, acting, from_stdin, unkeyed
+from fleet.surfaces.cli.options import Slug, from_stdin, writing_home_unkeyed, writing_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -50,7 +50,7 @@ def _say_started(made: Dispatched, *, as_json: bool) -> None:
 @_ENGINE
 @_AUTONOMY
 @_MODEL
-@acting
+@writing_unkeyed
 @_COMMAND
 def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
     """Add a task and start an agent on it. The prompt's first line becomes the title; - reads the prompt from standard input.
@@ -86,7 +86,7 @@ def _wanted(given: dict[str, Any], command: tuple[str, ...], *, project: str, sl
 @_ENGINE
 @_AUTONOMY
 @_MODEL
-@acting
+@writing_unkeyed
 @_COMMAND
 def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
     """Start an agent on a task, in a tmux session and a git worktree of its own.
@@ -137,7 +137,7 @@ def settle(given: str, *, hint: bool) -> int:
 @click.command("stop")
 @click.argument("agent", required=False)
 @click.option("--all", "everyone", is_flag=True, help="every agent of the project that works on a task")
-@acting
+@writing_unkeyed
 def stop(agent: str | None, project: str | None, *, everyone: bool, json: bool, **given: Any) -> int:
     """End an agent and keep its work: the agent is asked to exit in the engine's own way, then killed if it does not.
 
@@ -168,7 +168,7 @@ def stop(agent: str | None, project: str | None, *, everyone: bool, json: bool, 
 @click.command("kill")
 @click.argument("agent", required=False)
 @click.option("-r", "--reason", required=True, metavar="TEXT", help="the reason, for those who read it later")
-@unkeyed
+@writing_home_unkeyed
 def kill(agent: str | None, reason: str, **given: Any) -> None:
     """End an agent: its processes are killed and its task is failed. Its worktree and commits are kept.
 

@@ -11,7 +11,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.homes.sweep import CLEAN, PHASES
 from fleet.model.text.sizes import counted
-from fleet.surfaces.cli.options import unkeyed
+from fleet.surfaces.cli.options import writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.home import Swept
-    from fleet.surfaces.cli.options import Unkeyed
+    from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
 
 _NAMED = 20  # how many findings of a group are listed
@@ -37,8 +37,8 @@ def maintenance() -> None:
 
 @maintenance.command("rotate-operations")
 @click.option("--older-than", metavar="AGE", help="move operations older than this (default: config.toml's, or 90d)")
-@unkeyed
-def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def rotate_operations(older_than: str | None, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Move old operations out of the database into compressed JSON Lines. Nothing is lost, and other commands need not wait.
 
     `fleet ops --archived` lists them too.
@@ -76,8 +76,10 @@ def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
     multiple=True,
     help="only records that are derived from the database",
 )
-@unkeyed
-def sweep_leaks(phases: tuple[str, ...], *, kill: bool, dry_run: bool, check: bool, **given: Unpack[Unkeyed]) -> int:
+@writing_home_unkeyed
+def sweep_leaks(
+    phases: tuple[str, ...], *, kill: bool, dry_run: bool, check: bool, **given: Unpack[WritingHomeUnkeyed]
+) -> int:
     """Find dead dispatches, and sessions, worktrees and files that ended ones left. With --kill, end and release them.
 
     With --check the exit code tells a test run or a CI job whether anything leaked: standing findings, which a sweep does not
@@ -103,8 +105,8 @@ def sweep_leaks(phases: tuple[str, ...], *, kill: bool, dry_run: bool, check: bo
 
 @maintenance.command("prune-dispatch-archive")
 @click.option("--older-than", metavar="AGE", default="90d", show_default=True, help="remove journals older than this")
-@unkeyed
-def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def prune_dispatch_archive(older_than: str, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Remove old journals from the archive. The archive also prunes itself above 100 MB.
 
     \b
@@ -150,8 +152,8 @@ def _print_groups(findings: list[Swept], *, indent: str) -> None:
 
 @click.command("clean")
 @click.option("-y", "--yes", is_flag=True, help="do not ask; worktrees with uncommitted work are kept")
-@unkeyed
-def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def clean(*, yes: bool, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Show what leaked, ask once, and release it. Uncommitted work is never deleted: you choose for each such worktree.
 
     The prepared trees that merges keep for the next merge are removed too; the next merge makes them anew.

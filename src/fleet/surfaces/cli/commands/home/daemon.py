@@ -15,7 +15,7 @@ from fleet.model import VERSION
 from fleet.model.text.sizes import counted
 from fleet.model.text.times import iso, utc
 from fleet.surfaces.cli.commands.home import daemon_logs, daemon_service
-from fleet.surfaces.cli.hot.answering import Answering
+from fleet.surfaces.cli.hot.client_commands import ClientCommands
 from fleet.surfaces.cli.options import json_option
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -54,7 +54,7 @@ def run(*, detached: bool) -> None:
       fleet daemon run
     """
     # Loaded by its name, because surfaces do not import each other.
-    import_module("fleet.surfaces.daemon.run").run(Answering, _log(prints=not detached))
+    import_module("fleet.surfaces.daemon.run").run(ClientCommands, _log(prints=not detached))
 
 
 def _log(*, prints: bool) -> Callable[..., None]:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.options import unkeyed
+from fleet.surfaces.cli.options import writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.home import DaemonUnit
-    from fleet.surfaces.cli.options import Unkeyed
+    from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
 
 @click.command("install")
 @click.option("--no-start", "later", is_flag=True, help="do not start it now, only from the next log-in or boot on")
-@unkeyed
-def install(*, later: bool, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def install(*, later: bool, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Let the system start the daemon of this home, now and after every boot, and again when it dies.
 
     Writes a systemd user unit, or a launchd agent on macOS, and enables it. Stopping or restarting it ends no agent.
@@ -40,8 +40,8 @@ def install(*, later: bool, **given: Unpack[Unkeyed]) -> None:
 
 
 @click.command("uninstall")
-@unkeyed
-def uninstall(**given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def uninstall(**given: Unpack[WritingHomeUnkeyed]) -> None:
     """Stop the daemon that the system started for this home, and remove its unit. Agents go on.
 
     \b

@@ -9,14 +9,14 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.api.homes.homes import new_database
 from fleet.model.text.sizes import counted
-from fleet.surfaces.cli.options import json_option, unkeyed
+from fleet.surfaces.cli.options import json_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.home import Repair
-    from fleet.surfaces.cli.options import Unkeyed
+    from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
 
 @click.group("home")
@@ -56,8 +56,8 @@ def show(*, json: bool) -> None:
 
 @home.command("repair")
 @click.option("--yes", is_flag=True, help="repair without asking")
-@unkeyed
-def repair_(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def repair_(*, yes: bool, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Repair a home that was moved: write the new paths into git's worktree records and into the database.
 
     Refused while an agent or command of the old path may be alive. If it is interrupted, run it again.
@@ -94,8 +94,8 @@ def _is_confirmed(repair: Repair) -> bool:
 
 @home.command("new-database")
 @click.option("-r", "--reason", required=True, metavar="TEXT", help="the reason, for the record")
-@unkeyed
-def make_database(reason: str, **given: Unpack[Unkeyed]) -> None:
+@writing_home_unkeyed
+def make_database(reason: str, **given: Unpack[WritingHomeUnkeyed]) -> None:
     """Start with an empty database in a home whose database is gone. `fleet clean` lists what the old one left behind.
 
     \b

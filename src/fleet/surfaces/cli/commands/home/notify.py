@@ -10,7 +10,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.agents.notices.kinds import CHANNELS
 from fleet.model.states import assert_never
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import COUNT, json_option, unkeyed
+from fleet.surfaces.cli.options import COUNT, json_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fleet.model.results.home import ChannelTried, NoticeView
     from fleet.model.states import NoticeChannel
-    from fleet.surfaces.cli.options import Unkeyed
+    from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
 
 @click.group("notify")
@@ -33,8 +33,8 @@ def notify() -> None:
 
 @notify.command("test")
 @click.option("--channel", type=click.Choice(CHANNELS), help="only this channel (default: those of notify.channels)")
-@unkeyed
-def test(channel: NoticeChannel | None, **given: Unpack[Unkeyed]) -> int:
+@writing_home_unkeyed
+def test(channel: NoticeChannel | None, **given: Unpack[WritingHomeUnkeyed]) -> int:
     """Send a message for trial, and say what became of it on each channel. Exit code 1: nobody was told.
 
     \b
@@ -89,7 +89,7 @@ def list_notices(limit: int, *, json: bool) -> None:
         for each in notices
     ]
     for line in terminal.table(("SEEN", "STATE", "HOW", "WHAT", "WHY"), rows):
-        terminal.say(terminal.shortened(line, terminal.room()))
+        terminal.say(terminal.shortened(line, terminal.cut_width()))
 
 
 def _channels_in_words(notice: NoticeView) -> str:

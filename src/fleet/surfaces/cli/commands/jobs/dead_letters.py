@@ -7,7 +7,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.model.text.sizes import counted
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import json_option, unkeyed
+from fleet.surfaces.cli.options import json_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 _JOB = click.argument("ident", metavar="JOB")
@@ -80,7 +80,7 @@ def show(ident: str, item: str, *, json: bool) -> None:
 @_JOB
 @_ITEMS
 @_ALL
-@unkeyed
+@writing_home_unkeyed
 def retry(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, **given: str | None) -> None:
     """Put items back into the job as new ones; then `fleet resume JOB` runs them.
 
@@ -102,7 +102,7 @@ def retry(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, *
 @_JOB
 @_ITEMS
 @_ALL
-@unkeyed
+@writing_home_unkeyed
 def drop(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, **given: str | None) -> None:
     """Give items up and remove their worktrees. Commits stay on their branches; uncommitted work is kept in separate refs.
 

@@ -15,7 +15,7 @@ from fleet.surfaces.cli.commands.jobs import progress
 from fleet.surfaces.cli.commands.jobs.dead_letters import dlq
 from fleet.surfaces.cli.commands.jobs.show import list_, logs, show
 from fleet.surfaces.cli.hot import session
-from fleet.surfaces.cli.options import json_option, unkeyed
+from fleet.surfaces.cli.options import json_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.jobs.begin import JobRequest
 
@@ -45,7 +45,7 @@ def job() -> None:
 @click.option(
     "-p", "--project", metavar="NAME", help="the project (default: FLEET_PROJECT, or the one of the current directory)"
 )
-@unkeyed
+@writing_home_unkeyed
 def run(
     file: str,
     ident: str | None,
@@ -67,7 +67,7 @@ def run(
       fleet job run modernise.yml --set LEVEL=high --dry-run
       fleet job run modernise.yml --id 3f2a9c01 --json
     """
-    with Fleet.open(actor=given["as"]) as fleet, progress.KeepRunning() as keep_running:
+    with Fleet.open(actor=given["as"]) as fleet, progress.StopOnSignal() as keep_running:
         variables = dict(_parse_pair(pair) for pair in pairs)
         asked = JobRequest(project=fleet.project_here(project), file=file, id=ident, variables=variables)
         if dry_run:
@@ -80,7 +80,7 @@ def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> 
 
     `force` first stops the process that runs the job.
     """
-    with Fleet.open(actor=actor) as fleet, progress.KeepRunning() as keep_running:
+    with Fleet.open(actor=actor) as fleet, progress.StopOnSignal() as keep_running:
         ended = fleet.jobs.resume(ident, progress.choose_view(as_json=as_json), keep_running, force=force)
         if ended.stopped and not as_json:
             terminal.say(f"stopped the runner of this job: {ended.stopped}")
@@ -136,7 +136,7 @@ def _job_sentence(job: JobEnded | JobCancelled) -> str:
 @click.option(
     "-r", "--reason", default="cancelled by a person", metavar="TEXT", help="the reason, for those who read it later"
 )
-@unkeyed
+@writing_home_unkeyed
 def cancel(ident: str, reason: str, *, json: bool, **given: str | None) -> None:
     """End a job for good: its agents are ended and its worktrees removed. Commits and the job's branch are kept.
 

@@ -24,7 +24,7 @@ STATES: tuple[ItemState, ...] = ("done", "running", "merging", "waiting", "dead"
 _KEPT_STATES = ("dead", "parked", "skipped")
 
 
-class KeepRunning:
+class StopOnSignal:
     """Tells a job's runner whether to go on: not after a Ctrl-C or SIGTERM. The second one raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class Live:
         over = f"{ESCAPE}[{self._drawn}F{ESCAPE}[J" if self._drawn else ""
         lines = [line for line in (progress_line(self._last), waits_line(self._last)) if line] if self._last else []
         lines += [f"  {line}" for line in list(self._running.values())[:10]]
-        room = terminal.columns() - 1
+        room = terminal.layout_width() - 1
         shown = "".join(f"{terminal.shortened(line, room)}\n" for line in lines)
         above = f"{terminal.shortened(kept, 4 * room)}\n" if kept else ""
         sys.stdout.write(f"{over}{above}{shown}")

@@ -9,7 +9,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.text.sizes import counted
-from fleet.surfaces.cli.options import acting
+from fleet.surfaces.cli.options import writing_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.home.location import directory_of_asker
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.merge import Landing
-    from fleet.surfaces.cli.options import Acting
+    from fleet.surfaces.cli.options import WritingUnkeyed
 
-    class LandGiven(Acting):
+    class LandGiven(WritingUnkeyed):
         """The options of `fleet land`."""
 
         dry_run: bool
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command("land")
 @click.option("--dry-run", is_flag=True, help="only print what would land")
-@acting
+@writing_unkeyed
 def land(**given: Unpack[LandGiven]) -> int:
     """Fast-forward your target branch to the integration branch.
 

@@ -8,7 +8,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.options import Slug, acting
+from fleet.surfaces.cli.options import Slug, writing_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("merge")
 @click.argument("slugs", type=Slug(), nargs=-1, required=True, metavar="SLUG...")
-@acting
+@writing_unkeyed
 def merge(slugs: tuple[str, ...], **given: Any) -> int:
     """Merge tasks into the integration branch, after the verify command passed on the merged tree.
 

@@ -8,7 +8,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.options import Slug, project_option, unkeyed
+from fleet.surfaces.cli.options import Slug, project_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     help="check the state; without SLUG of all pull requests of the project, opening those that are due",
 )
 @project_option
-@unkeyed
+@writing_home_unkeyed
 def pr(slug: str | None, *, check: bool, **given: Any) -> None:
     """Push a task's branch and open its pull request; the task is done when the pull request is merged.
 

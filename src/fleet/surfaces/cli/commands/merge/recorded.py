@@ -8,7 +8,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import acting, reading
+from fleet.surfaces.cli.options import reading, writing_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _merge_state(merge: MergeView) -> str:
 
 
 @merges.command("restore")
-@acting
+@writing_unkeyed
 def restore(**given: Any) -> None:
     """Put missing merges back onto the integration branch, from the recorded commits. Nothing on the branch is lost.
 
@@ -81,7 +81,7 @@ def restore(**given: Any) -> None:
 
 @merges.command("acknowledge")
 @click.option("--reason", required=True, metavar="TEXT", help="why the merges are gone on purpose")
-@acting
+@writing_unkeyed
 def acknowledge(reason: str, **given: Any) -> None:
     """Acknowledge that the missing merges are gone on purpose: squashed, reset, or unwanted. The reason is recorded.
 

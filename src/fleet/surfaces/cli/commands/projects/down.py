@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.remote import lifecycle
 from fleet.model.text.sizes import counted
-from fleet.surfaces.cli.options import acting
+from fleet.surfaces.cli.options import writing_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.projects import Down
-    from fleet.surfaces.cli.options import Acting
+    from fleet.surfaces.cli.options import WritingUnkeyed
 
 
 @click.command("down")
-@acting
-def down(**given: Unpack[Acting]) -> int:
+@writing_unkeyed
+def down(**given: Unpack[WritingUnkeyed]) -> int:
     """Stop the project's coordinator and all its agents, and keep their work.
 
     Worktrees, branches and conversations stay; `fleet up` starts the coordinator again, `fleet resume --all` continues the agents. When

@@ -9,20 +9,20 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.model.tasks.steps import STATUSES
 from fleet.model.text.sizes import counted
-from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
+from fleet.surfaces.cli.options import ProjectName, json_option, writing_home
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.projects import InTheWay, ProjectView
-    from fleet.surfaces.cli.options import Anywhere
+    from fleet.surfaces.cli.options import WritingHome
 
 _PATH = click.argument("path", type=click.Path(file_okay=False), default=".")
 _NAME = click.option("--name", metavar="NAME", help="the project's name (default: the directory's name)")
 
 
-def _register(path: str, name: str | None, given: Anywhere) -> None:
+def _register(path: str, name: str | None, given: WritingHome) -> None:
     """Register a repository as a project and print it."""
     with Fleet.open(actor=given["as"]) as fleet:
         registered = fleet.projects.register(path, name, key=given["key"])
@@ -36,8 +36,8 @@ def _register(path: str, name: str | None, given: Anywhere) -> None:
 @click.command("init")
 @_PATH
 @_NAME
-@anywhere
-def init(path: str, name: str | None, **given: Unpack[Anywhere]) -> None:
+@writing_home
+def init(path: str, name: str | None, **given: Unpack[WritingHome]) -> None:
     """Register the repository you are in as a project. Nothing is written into it.
 
     \b
@@ -61,8 +61,8 @@ def project() -> None:
 @project.command("add")
 @_PATH
 @_NAME
-@anywhere
-def add(path: str, name: str | None, **given: Unpack[Anywhere]) -> None:
+@writing_home
+def add(path: str, name: str | None, **given: Unpack[WritingHome]) -> None:
     """Register a git repository as a project.
 
     \b
@@ -125,8 +125,8 @@ def show(name: str, *, json: bool) -> None:
 @click.argument("name", type=ProjectName())
 @click.option("--with-tasks", is_flag=True, help="remove its tasks too, after exporting them into the fleet home")
 @click.option("-y", "--yes", is_flag=True, help="stop, end and release all that is in the way, without asking")
-@anywhere
-def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere]) -> None:
+@writing_home
+def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[WritingHome]) -> None:
     """Remove a project from fleet. Your branches and your checkout are not touched.
 
     On a terminal the command shows what is in the way, asks once, and sees to it: it ends the coordinator, stops the agents, commits

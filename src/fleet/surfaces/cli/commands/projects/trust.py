@@ -9,7 +9,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.options import acting
+from fleet.surfaces.cli.options import writing_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from fleet.model.results.projects import TrustChange
-    from fleet.surfaces.cli.options import Acting
+    from fleet.surfaces.cli.options import WritingUnkeyed
     from fleet.verbs.projects.trust import Untrusted
 
 
 @click.command("trust")
 @click.option("-y", "--yes", is_flag=True, help="trust without asking, for scripts and CI")
-@acting
-def trust(*, yes: bool, **given: Unpack[Acting]) -> None:
+@writing_unkeyed
+def trust(*, yes: bool, **given: Unpack[WritingUnkeyed]) -> None:
     """Trust what the project's fleet.toml runs (verify, setup, …) and what it lets agents do (autonomy, engine, …).
 
     The command shows what has changed since you last trusted the file, and asks. Until you agree, new commands do not run and new

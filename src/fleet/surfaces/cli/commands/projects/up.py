@@ -15,7 +15,7 @@ from fleet.model.settings.engine_choices import engine_choices
 from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.commands.views.screen import is_screen_possible, open_screen
-from fleet.surfaces.cli.options import unkeyed
+from fleet.surfaces.cli.options import writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from fleet.engines.reader import Engine
     from fleet.model.results.projects import Begun
-    from fleet.surfaces.cli.options import Unkeyed
+    from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
-    class UpGiven(Unkeyed):
+    class UpGiven(WritingHomeUnkeyed):
         """The options of `fleet up` that are not written into fleet.toml."""
 
         target: str | None
@@ -58,7 +58,7 @@ _NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 @click.option("--target", metavar="BRANCH", help="the branch that finished work lands on (default: your current one)")
 @click.option("-y", "--yes", is_flag=True, help="resume interrupted agents without asking")
 @click.option("--no-tui", is_flag=True, help="do not open the screen at the end")
-@unkeyed
+@writing_home_unkeyed
 def up(
     path: str,
     name: str | None,

@@ -63,7 +63,7 @@ def _print_section(title: str, colour: str, lines: list[str]) -> None:
         return
     terminal.say(f"  {title}: {terminal.paint(str(len(lines)), colour if lines else '')}")
     for line in lines[:_SHOWN]:
-        terminal.say(terminal.shortened(f"    {line}", terminal.room()))
+        terminal.say(terminal.shortened(f"    {line}", terminal.cut_width()))
     if len(lines) > _SHOWN:
         terminal.say(f"    and {len(lines) - _SHOWN} more")
 

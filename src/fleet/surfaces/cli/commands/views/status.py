@@ -86,7 +86,7 @@ def _metrics(fleet: Fleet) -> str:
 def _print_page(page: Overview, now: int) -> None:
     """Print the status page: whether the daemon has died, sections, projects, cost, and what is not released."""
     if page.daemon:
-        terminal.say_lines([*(terminal.paint(line, "red") for line in wrapped(page.daemon, terminal.room())), ""])
+        terminal.say_lines([*(terminal.paint(line, "red") for line in wrapped(page.daemon, terminal.cut_width())), ""])
     for section in sections(page):
         _print_section(section, [_entry_line(each, now) for each in section.entries])
     _print_projects(page.projects)
@@ -115,7 +115,7 @@ def _print_section(section: Section, lines: list[str]) -> None:
     terminal.say(f"{terminal.paint(section.title, section.tone)} {len(lines) + section.more}{after}")
     for entry in lines[:_SHOWN]:
         for line in entry.split("\n"):
-            terminal.say(terminal.shortened(f"  {line}", terminal.room()))
+            terminal.say(terminal.shortened(f"  {line}", terminal.cut_width()))
     if (left := len(lines[_SHOWN:]) + section.more) > 0:
         terminal.say(f"  and {left} more")
     terminal.say()
@@ -133,7 +133,7 @@ def _need_entry(need: NeedView, now: int) -> str:
         return f"{place_of(need)}, {_age_since(need.since, now)} ago\n    {_wrap(one_line(need.text))}"
     asked, word = need_in_words(need), _NEED_COMMANDS.get(need.kind, "attach")
     who = f"fleet {word} {need.question or need.dispatch}  {place_of(need)}, {_age_since(need.since, now)} ago"
-    fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
+    fits = terminal.width_of(f"  {who}: {asked}") <= terminal.cut_width()
     return f"{who}: {asked}" if fits else f"{who}\n    {_wrap(asked, more='fleet questions')}"
 
 
@@ -160,7 +160,7 @@ def _next_line(task: Failure | Parked) -> str:
     """
     if task.next_step is None or not task.next_step.command:
         return ""
-    room = max(terminal.room() - len(_INDENT) - 4, _NARROWEST)
+    room = max(terminal.cut_width() - len(_INDENT) - 4, _NARROWEST)
     lines = wrapped(task.next_step.command, room, break_words=False)
     if any(len(line) > room for line in lines):
         lines = [f"fleet task why {task.slug} -p {task.project}"]
@@ -218,7 +218,7 @@ def _print_cost(page: Overview) -> None:
     if known:
         today = terminal.spending(page.today.tokens, page.today.dollars, page.today.unpriced)
         each = ", ".join(f"{project.name} {_dollars(project.used)}" for project in known[:_SHOWN])
-        terminal.say(terminal.shortened(f"cost today: {today}; in all: {each}", terminal.room()))
+        terminal.say(terminal.shortened(f"cost today: {today}; in all: {each}", terminal.cut_width()))
 
 
 def _dollars(used: Cost) -> str:
@@ -242,7 +242,7 @@ def _wrap(text: str, *, more: str = "fleet status --json") -> str:
 
     A text that is longer is cut and ends with the command `more`, which shows the rest.
     """
-    room = max(terminal.room() - len(_INDENT) - 2, _NARROWEST)
+    room = max(terminal.cut_width() - len(_INDENT) - 2, _NARROWEST)
     lines = wrapped(one_line(text), room)
     if len(lines) > _LINES:
         left = sum(len(line) for line in lines[_LINES:])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-class Printed:
+class CapturedStream:
     """A stream that collects what a thread prints between `begin` and `end`, and passes on what other threads print."""
 
     encoding = "utf-8"

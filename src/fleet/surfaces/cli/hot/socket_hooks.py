@@ -40,7 +40,7 @@ class HookUnanswered(Exception):
         self.key = key
 
 
-class Answered:
+class HookAnswer:
     """The daemon's answer to a hook.
 
     `payload` is the reply for the engine, None for none; `text` wakes an idle agent, "" does not. `messages` are the
@@ -58,7 +58,7 @@ class Answered:
         self.text = str(given.get("text") or "")
 
 
-class HookingByDoor:
+class SocketHooks:
     """Handles the hook events of one agent through the daemon's socket.
 
     With `waits`, wait for a daemon that does not answer; without, raise HookUnanswered at once.
@@ -80,10 +80,11 @@ class HookingByDoor:
     def prove(self) -> None:
         """Do nothing: `handle_event` sends the nonce of a new coordinator with the event."""
 
-    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered:
+    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> HookAnswer:
         """Let the daemon handle one hook event, called at the time `at`, and return the daemon's answer."""
         own = {"nonce": os.environ.get(VARIABLE, ""), "rules": os.environ.get(ALLOWED_VARIABLE, "")}
-        told = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "at": at, **own}
+        facts = dialect.entries_with_facts(payload)
+        told = {"event": event, "engine": dialect.engine, "payload": facts, "at": at, **own}
         return self._ask("hooks.event", told)
 
     def wait_for_answer(
@@ -94,7 +95,8 @@ class HookingByDoor:
         Returns the answer in the engine's format; None when nobody answered within the engine's time, or before
         `is_agent_gone` returned True. The question is then closed.
         """
-        asked = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "question": question}
+        facts = dialect.entries_with_facts(payload)
+        asked = {"event": event, "engine": dialect.engine, "payload": facts, "question": question}
         until = self._clock.ticks() + dialect.wait
         while self._clock.ticks() < until and not self._is_gone_soon(is_agent_gone):
             looked = self._ask("hooks.answer", asked, until=until)
@@ -128,7 +130,7 @@ class HookingByDoor:
         self._clock.wait(LOOK_AGAIN)
         return is_agent_gone()
 
-    def _ask(self, method: str, args: Json, *, until: float = 0.0) -> Answered:
+    def _ask(self, method: str, args: Json, *, until: float = 0.0) -> HookAnswer:
         """Send one request and return the daemon's answer. Raise HookUnanswered when it refuses, or does not answer.
 
         If this object `waits`, try again until the monotonic time `until`, and for at least ten seconds; else try once.
@@ -144,7 +146,7 @@ class HookingByDoor:
             self._clock.wait(LOOK_AGAIN)
         if error := answer.get("error"):
             raise HookUnanswered(str(error.get("message")), key)
-        return Answered(answer.get("result") or {})
+        return HookAnswer(answer.get("result") or {})
 
 
 def _request(method: str, args: Json, key: str) -> bytes:

@@ -6,7 +6,7 @@ twice. It does the same when the daemon refuses, so that a daemon of another ver
 
 from __future__ import annotations
 
-from fleet.surfaces.cli.hot.door import HookingByDoor, HookUnanswered
+from fleet.surfaces.cli.hot.socket_hooks import HookUnanswered, SocketHooks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
     from fleet.api.hooking import Hooking
     from fleet.model.agents.dialect import Dialect, Payload
-    from fleet.surfaces.cli.hot.door import Answered
+    from fleet.surfaces.cli.hot.socket_hooks import HookAnswer
     from fleet.verbs.agents.hook import Reply
     from fleet.world.funnel import Funnel
 
     T = TypeVar("T")
 
 
-class HookingAtHome:
+class DaemonOrLocalHooks:
     """Handles one agent's hook events: in the home's daemon; once the daemon fails or refuses, in this process."""
 
     def __init__(self, path: str, funnel: Funnel) -> None:
-        self._door = HookingByDoor(path, waits=False)
+        self._socket_hooks = SocketHooks(path, waits=False)
         self._funnel = funnel
         # Handles the events in this process; None while the daemon answers them.
         self._own: Hooking | None = None
@@ -43,19 +43,19 @@ class HookingAtHome:
     def prove(self) -> None:
         """Do nothing: `handle_event` proves a new coordinator with the event of its start."""
 
-    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered | Reply:
+    def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> HookAnswer | Reply:
         """Handle one hook event of the agent, called at the time `at`, and return the reply to the engine.
 
         With the event of the agent's start, first make a new coordinator prove itself.
         """
 
-        def own(hooking: Hooking) -> Answered | Reply:
+        def own(hooking: Hooking) -> HookAnswer | Reply:
             if dialect.events.get(event) == "started":
                 hooking.prove()
             return hooking.handle_event(dialect, event, payload, at)
 
-        def asked() -> Answered | Reply:
-            return self._door.handle_event(dialect, event, payload, at)
+        def asked() -> HookAnswer | Reply:
+            return self._socket_hooks.handle_event(dialect, event, payload, at)
 
         return self._ask(asked, own)
 
@@ -67,7 +67,7 @@ class HookingAtHome:
         Returns the answer in the engine's format; None when nobody answered.
         """
         asked = (dialect, event, payload, question, is_agent_gone)
-        return self._ask(lambda: self._door.wait_for_answer(*asked), lambda own: own.wait_for_answer(*asked))
+        return self._ask(lambda: self._socket_hooks.wait_for_answer(*asked), lambda own: own.wait_for_answer(*asked))
 
     def wait_for_messages(self, dialect: Dialect, at: int, is_agent_gone: Callable[[], bool]) -> tuple[str, list[str]]:
         """Wait beside an idle agent until messages for it arrive.
@@ -75,11 +75,13 @@ class HookingAtHome:
         Returns the text that wakes the agent and the ids of the messages; both are empty when none came.
         """
         asked = (dialect, at, is_agent_gone)
-        return self._ask(lambda: self._door.wait_for_messages(*asked), lambda own: own.wait_for_messages(*asked))
+        return self._ask(
+            lambda: self._socket_hooks.wait_for_messages(*asked), lambda own: own.wait_for_messages(*asked)
+        )
 
     def acknowledge(self, idents: Sequence[str]) -> None:
         """Record that the agent has received the messages with these ids."""
-        self._ask(lambda: self._door.acknowledge(idents), lambda own: own.acknowledge(idents))
+        self._ask(lambda: self._socket_hooks.acknowledge(idents), lambda own: own.acknowledge(idents))
 
     def _ask(self, by_daemon: Callable[[], T], by_home: Callable[[Hooking], T]) -> T:
         """Return what `by_daemon` returns; when the daemon does not answer or refuses, what `by_home` returns.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.surfaces.cli import entry
 from fleet.surfaces.cli.hot import fast, read_table, table
-from fleet.surfaces.cli.hot.printed import Printed
+from fleet.surfaces.cli.hot.captured_stream import CapturedStream
 from fleet.surfaces.cli.ui.streams import Screen
 from fleet.surfaces.cli.ui.suggesting import suggest
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from fleet.surfaces.cli.hot.table import Values
 
 
-class Answering:
+class ClientCommands:
     """Runs commands of clients inside the daemon, each in the thread that answers it.
 
     To collect what a command prints, it replaces sys.stdout and sys.stderr of the daemon.
     """
 
     def __init__(self) -> None:
-        self._out, self._err = Printed(sys.stdout), Printed(sys.stderr)
+        self._out, self._err = CapturedStream(sys.stdout), CapturedStream(sys.stderr)
         sys.stdout, sys.stderr = Screen(self._out), Screen(self._err)  # type: ignore[arg-type]
 
     def is_quick(self, words: list[str]) -> bool:
