@@ -223,11 +223,3 @@ def _is_silent(path: str) -> bool:
         return isinstance(error.__cause__, (TimeoutError, BlockingIOError))
     door.close()
     return False
-
-
-def required(home: str) -> Door:
-    """Return a connection to the daemon of a home. Raise NoDaemon when none answers."""
-    door = Door.of(home)
-    if door is None:
-        raise errors.NoDaemon(home=home)
-    return door
