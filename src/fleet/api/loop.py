@@ -75,9 +75,9 @@ class Loop:
         return True
 
     def _print_tick(self, fleet: Fleet, ticked: Ticked) -> None:
-        """Print the tick's lines that the previous tick did not have.
+        """Print the lines of a tick that the tick before it did not have.
 
-        Print the messages to the coordinator and acknowledge them.
+        Then print the messages that were sent to the coordinator, and acknowledge them.
         """
         for line in self._new.of(ticked):
             self._say(line)

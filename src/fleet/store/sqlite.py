@@ -218,7 +218,11 @@ class SqliteStore(Store):
         return errors.StoreForeign(path=self.path)
 
     def _begin(self, by: Caller) -> Tx:
-        """Wait for the turn to write and begin a transaction; raise StoreBusy when that takes too long."""
+        """Wait for the turn to write and begin a transaction.
+
+        Raise StoreBusy when that takes too long, StoreNewer or StoreReplaced when the database was migrated by a newer
+        fleet or replaced by another file since it was opened.
+        """
         wait_for_turn(self._lock, self.patience)
         try:
             if self._is_full:

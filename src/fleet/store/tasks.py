@@ -71,12 +71,14 @@ def end(
 
 
 def reopen(tx: Tx, project: str, slug: str, was: TaskState, *, anew: bool = False) -> None:
-    """Make a task, which is in the state `was`, open and without an assignee; with `anew`, at its first stage.
+    """Make a task open and without an assignee, and update the tasks that depend on it.
 
-    Without `anew`, a blocked or failed task keeps its stage; any other begins at the first. Its merge and its count of
-    fixes are forgotten, and its work unless it keeps its stage and a review accepted it. The caller has read `was` in
-    the same transaction: it is not checked again. Raise BeingMerged while a finisher publishes the merge of the task,
-    InvariantBroken when it is open already.
+    A blocked or failed task keeps its stage, unless `anew` is true; any other task begins at the first stage. The recorded
+    merge and the count of fixes are cleared. The reported work is cleared, too, unless the task keeps its stage and a
+    review has accepted the work.
+
+    The caller has read the state `was` in the same transaction: it is not checked again. Raise BeingMerged while a
+    finisher publishes the merge of the task, InvariantBroken when the task is open already.
     """
     _refuse_announced(tx, project, slug)
     after = step(STEPS, was.status, "unclaim" if was.status == "in_progress" else "retry")

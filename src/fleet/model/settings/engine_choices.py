@@ -14,7 +14,7 @@ def engine_choices(value: object) -> tuple[str, ...]:
 
 
 def setting_of(text: str) -> str | list[str]:
-    """Return the value of the setting `engine` to write into a settings file, from names separated by commas."""
+    """Return the value to write for the setting `engine`: the text itself for one name, a list for several names with commas."""
     names = engine_choices(text)
     return list(names) if len(names) > 1 else text
 

@@ -113,7 +113,7 @@ def _step_of_open(facts: TaskFacts) -> NextStep:
 
 
 def _step_of_stage(facts: TaskFacts) -> NextStep:
-    """Return the next step that the stage of a task needs: a review, an agent, or a merge."""
+    """Return the next step at the stage of a task: a review, an agent, a merge; no command while its pull request is open."""
     if facts.stage == "review":
         return _fleet_command(facts, "review", "its work waits for a verdict")
     if facts.stage != "finisher":

@@ -149,7 +149,7 @@ class FleetApp(App[None], inherit_bindings=False):
         self.board.post(lambda: self.board.show_loss(why))
 
     def _on_shown(self, shown: Shown) -> None:
-        """Keep the newly fetched lines of a tab and let the board draw them. Called in the thread of the details."""
+        """Keep the lines just fetched for a tab, and let the screen's thread draw them. Called in the thread that fetches them."""
         is_waiting, self._newest_details = self._newest_details is not None, shown
         if not is_waiting:
             self.board.post(self._draw_details)

@@ -158,9 +158,9 @@ def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
 
 
 def _become_trial(agent: LivingAgent) -> Change[None]:
-    """Return the change that makes a running agent the trial of its engine.
+    """Return the change by which a running agent becomes the one that tries whether its engine works again.
 
-    Committing it raises EngineHeld if another agent is the trial.
+    Committing it raises EngineHeld if another agent tries it already.
     """
 
     def work(tx: Tx) -> None:

@@ -84,7 +84,10 @@ def _claims_to_release(context: Context, ident: str) -> list[Claim]:
 
 
 def is_handed_over(rows: Rows, ident: str) -> bool:
-    """Return whether a successor on the same task will take over the dispatch's inbox."""
+    """Return whether a dispatch ended by a handoff whose next agent has not started yet: that agent gets the inbox.
+
+    False for a dispatch without a task.
+    """
     entry = q.queued_handoff_of(rows, dispatch=ident)
     row = q.dispatch_by_id(rows, id=ident)
     return entry is not None and row is not None and row.slug is not None and row.blocked_reason == HANDED_OFF

@@ -104,7 +104,10 @@ def _is_entry_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bo
 
 
 def entry_of(path: str) -> str:
-    """Return git's entry of the worktree at this path, according to its `.git` file; empty when that is missing."""
+    """Return the path of git's own folder for the worktree at `path` (`.git/worktrees/NAME`), read from its `.git` file.
+
+    "" when there is no such file.
+    """
     return _text(f"{path}/.git").removeprefix("gitdir:").strip()
 
 

@@ -140,7 +140,7 @@ ENGINES = ValueKind(
 
 
 def count(least: int, most: int) -> ValueKind:
-    """Return the kind of a whole number from `least` to `most`."""
+    """Return the kind of value that is a whole number from `least` to `most`."""
     return ValueKind(
         f"a whole number from {least} to {most}",
         lambda value: is_number(value) and isinstance(value, int) and least <= value <= most,

@@ -170,7 +170,7 @@ class LastWords:
         return self._end.decode("utf-8", "replace").strip()
 
     def _read(self) -> None:
-        """Read the stream to its end, and keep the last 2000 bytes. Runs in the thread."""
+        """Read the child's error output to its end, and keep the last 2000 bytes. Runs in this object's own thread."""
         with self._stream:
             for line in self._stream:
                 self._end = (self._end + line)[-_LAST_WORDS:]

@@ -72,7 +72,7 @@ def _send_due(context: Context) -> list[str]:
 
 
 def _recent_messages(context: Context, now: int) -> Recent:
-    """Return how many messages were sent in the last minute, and how many of them carried several notices."""
+    """Return how many messages with notices people were sent in the last minute, and how many of them were digests."""
     sent = context.store.read(lambda rows: q.messages_since(rows, since=now - WINDOW, now=now))
     return Recent(count=len(sent), digests=sum(each.n > 1 for each in sent))
 

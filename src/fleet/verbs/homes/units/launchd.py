@@ -88,7 +88,7 @@ class Launchd:
         """Do nothing: launchd reads the folder at each log-in."""
 
     def notes(self, unit: Unit) -> list[str]:
-        """Return the command that shows the launchd agent."""
+        """Return a line for people with the command that shows the launchd agent."""
         return [f"`launchctl print {_launchd_domain()}/{_launchd_label(unit)}` shows it"]
 
     def _ask(self, *words: str) -> Done:

@@ -108,7 +108,7 @@ class Systemd:
         self._ask("daemon-reload")
 
     def notes(self, unit: Unit) -> list[str]:
-        """Return the command that shows the unit and, if needed, how to keep the daemon running after a log-out."""
+        """Return lines for people: the command that shows the unit and, if needed, how the daemon survives a log-out."""
         lingers = self._world.programs.run(
             "loginctl", ["loginctl", "show-user", "--property=Linger", "--value"], limit=_LIMIT
         )

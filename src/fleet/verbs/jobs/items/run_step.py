@@ -90,9 +90,10 @@ class StepResult:
 
 
 def environment(where: Where) -> dict[str, str]:
-    """Return the environment of a step: this process's, with variables that name home, project, job and item.
+    """Return the environment of a step: this process's without the task, with variables that name home, project, job and item.
 
-    A step gets no task and no hooks, because one step cannot report that the whole item is done.
+    With `where.own`, no variable of fleet is passed on. Hooks are turned off, because one step cannot report that the
+    whole item is done.
     """
     left_out = "FLEET_" if where.own else FLEET_TASK
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
