@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 def program_of(engine: Engine, command: tuple[str, ...], env: Mapping[str, str] = os.environ) -> str:
     """Return the absolute path of the program that the engine runs.
 
-    For an engine without a program of its own, it is the first word of `command`. Raise EngineMissing when there is no
-    such word, or when the program is not on the PATH of `env`.
+    `{python}` is this interpreter and `{fleet}` fleet's own program. For an engine without a program of its own, it is
+    the first word of `command`. Raise EngineMissing when there is no such word, or when the program is not on the PATH
+    of `env`.
     """
     if engine.program == "{python}":
         return sys.executable

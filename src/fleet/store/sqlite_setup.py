@@ -128,8 +128,8 @@ def discard_unfinished(home: str) -> None:
         left.unlink(missing_ok=True)
 
 
-def sweep(home: str, funnel: Funnel) -> None:
-    """Remove unfinished backups of killed processes; do nothing when a process holds the lock of the writers."""
+def sweep_backups(home: str, funnel: Funnel) -> None:
+    """Remove half-written backups of the database that killed processes left; do nothing while a process writes to the store."""
     if not any(Path(home, paths.BACKUPS).glob("*.db.making*")):
         return
     lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")

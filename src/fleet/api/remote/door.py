@@ -135,8 +135,8 @@ class Door:
     def _answer_to(self, number: int, pushed: Callable[[Json], None], *, is_long: bool) -> Json:
         """Return the answer to the request with this number; lines that come before it go to `pushed`.
 
-        Raise the error that the daemon answers. With `is_long`, keep waiting as long as the daemon greets a new
-        connection.
+        Raise the error that the daemon answers. With `is_long`, a timeout is no error while the daemon lives: when it
+        greets a new connection, the wait goes on.
         """
         while True:
             try:

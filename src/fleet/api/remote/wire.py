@@ -43,7 +43,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON
 
 
 def _fields_of(value: object) -> Json | None:
-    """Return the fields of an object of fleet, or the entries of a dict, by name; None for any other value."""
+    """Return the fields of a Value, dataclass or named tuple, or the entries of a dict, by name; None for any other value."""
     if isinstance(value, Value):
         return value.as_json()
     if isinstance(value, dict):

@@ -100,7 +100,7 @@ class Graph(Part):
         return export.nodes(self._by.store, project, archived=archived)
 
     def markdown(self, *, project: str) -> Iterator[str]:
-        """Return the lines of a Markdown list of the project's tasks, for people."""
+        """Return the lines of a Markdown list, for people, of the project's tasks that are not archived."""
         from fleet.verbs.tasks import export
 
         return export.markdown(project, export.nodes(self._by.store, project, archived=False))

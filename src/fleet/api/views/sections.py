@@ -75,7 +75,7 @@ def _attempts_of(page: Overview, *, ended: bool) -> list[Attempt]:
 
 
 def task_counts(project: ProjectView) -> dict[str, int]:
-    """Return how many tasks of a project are in each state, by the state's word. Failed tasks count as blocked.
+    """Return how many tasks of a project are ready, waiting, in progress, blocked and done. Failed tasks count as blocked.
 
     An archived task is counted only when it is done.
     """

@@ -19,7 +19,8 @@ _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 def why_finished(journal: Dispatch | LeftAttempt | StepFacts, *, parked: bool = False) -> str:
     """Return why an ended dispatch leaves nothing to resume; empty when it can be resumed.
 
-    `parked`: the dispatch was handed off, but no successor was started because the handoffs brought no progress.
+    A dispatch that was handed off cannot, unless its task is `parked`: then no successor was started, because the
+    handoffs had brought no progress.
     """
     if journal.report in {"done", "failed"}:
         return f"it has finished: it reported {journal.report}"

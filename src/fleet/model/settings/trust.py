@@ -85,7 +85,10 @@ def _accepted_value(waiting: SettingDifference, value: SettingValue) -> SettingV
 
 
 def _is_harmless(setting: Setting, was: Any, new: Any) -> bool:  # noqa: ANN401
-    """Return whether a change of a guarded setting needs no trust: it removes a permission, or unsets a command or engine."""
+    """Return whether a project may change a setting that needs the person's trust without asking for that trust.
+
+    It may take a permission away, choose a stricter value of an ordered setting, and unset a command or an engine.
+    """
     if new is None and setting.name in _SAFE_TO_UNSET:
         return True
     if setting.name in _PERMISSIONS:

@@ -75,7 +75,10 @@ def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Ca
 
 
 def check_person(project: str, slug: str, state: State, caller: Caller, *, override: bool) -> None:
-    """Raise NeedsOverride when a person would change a task that somebody else works on, without `override`."""
+    """Raise NeedsOverride when a person (the caller) would change a task that somebody else works on, without `override`.
+
+    Nobody works on a task that waits for a review or a merge.
+    """
     held = state.status == "in_progress" and state.assignee != caller.actor and not waits_for_review_or_merge(state)
     if held and not override:
         raise errors.NeedsOverride(project=project, slug=slug, holder=state.assignee)

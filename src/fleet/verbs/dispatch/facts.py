@@ -292,9 +292,9 @@ def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> s
 
 
 def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:
-    """Return whether a pane's process may be alive.
+    """Return False when a pane's process is proven dead, although tmux shows it as living; True in every doubt.
 
-    If the process is dead but tmux still shows it as living, signal tmux to look again.
+    Signal the tmux server of a dead process to look again.
     """
     who = context.world.processes.identify(pane.pid)
     if listing.server is None or who is None or context.world.processes.life(who) != "dead":

@@ -183,7 +183,7 @@ def _join_cgroup(context: Context, row: Dispatch, me: str) -> dict[str, dict[str
 
 
 def _prompt_path(context: Context, ident: str) -> str:
-    """Return the path, relative to the home, of the dispatch's prompt file: its own, or the one its predecessor handed over."""
+    """Return the path, relative to the home, of the dispatch's prompt: the file its predecessor handed over, else its own."""
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     held = [row.name for row in rows if row.kind == "coord_prompt_inbox" and row.state == "live"]
     return held[-1] if held else paths.prompt(ident)

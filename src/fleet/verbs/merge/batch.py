@@ -99,10 +99,9 @@ def _merge_group(context: Context, group: list[BatchEntry], results: Results) ->
 
 
 def _end_interrupted(context: Context, entry: BatchEntry) -> None:
-    """End the finisher of a task when its merge is interrupted, unless it has announced its merge commit.
+    """End the finisher of a task when its merge is interrupted, unless its merge commit is recorded in its dispatch.
 
-    An announced commit may already be on the branch: the next merge or sweep asks git, as for a finisher that was
-    killed.
+    A recorded commit may already be on the branch: the next merge or sweep asks git, as for a finisher that was killed.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.order.dispatch))
     if row is not None and row.reported_commit is None:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def refuse_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
     """Raise WorkMoved when a task's branch is not at the commit that was last reported or accepted.
 
-    `tip` is the branch's commit. Nothing is raised when it is None (there is no branch), or when the task is archived.
+    `tip` is the branch's commit. Nothing is raised when it is None (there is no branch), when no commit was reported, or
+    when the task is archived.
     """
     work = state.work
     if tip is None or work is None or work == tip or state.archived:

@@ -149,7 +149,7 @@ def _remove_leftover_files(context: Context) -> None:
             context.world.forget_effect_lock(ident)
     for path in files.abandoned():
         files.discard_abandoned(path)
-    sqlite_setup.sweep(context.world.home, context.world.funnel)
+    sqlite_setup.sweep_backups(context.world.home, context.world.funnel)
     _remove_leftover_links(context)
 
 

@@ -326,7 +326,11 @@ class Processes:
             return ps.Status(start="", zombie=False)
 
     def _life(self, pid: int, start: str) -> Life:
-        """Return whether the process with this pid and start time is alive, dead or unknown, on this boot."""
+        """Return whether the process with this pid and start time, which was recorded on the present boot, lives.
+
+        A zombie is dead, and so is a process whose pid another one has now. Unknown: the process cannot be read, or its
+        start was recorded as a date.
+        """
         try:
             found = self._kernel.status(pid)
         except ps.Unreadable:

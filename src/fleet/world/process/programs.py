@@ -234,9 +234,11 @@ def _popen(
     joined: bool = False,
     speaks: bool = False,
 ) -> Popen[bytes]:
-    """Start a program as `_start_program` does, in a folder. `stdin` is its standard input; None: a pipe.
+    """Start a program with pipes in the folder `cwd`, in a session of its own, with a clean environment.
 
-    With `joined`, its standard error is its standard output. `speaks`: see `clean_environment`.
+    It inherits the descriptors in `kept`. Assignments at the head of `words` become variables. `stdin` is its standard
+    input; None: a pipe. With `joined`, its standard error is its standard output. With `speaks`, it keeps the variables by
+    which it may speak for an agent.
     """
     import subprocess  # noqa: PLC0415 - a large import
 

@@ -80,8 +80,9 @@ class OwnProcesses:
             check_wanted: Callable[[], None]) -> CommandEnd:  # fmt: skip
         """Run one command to its end and return how it ended.
 
-        `files` are the paths for its output and its error output; `limit` is in seconds. The command is killed when
-        `check_wanted` raises or the runner is interrupted.
+        A command that could not be started has ended, too. `effect` names the command for those who watch effects,
+        `files` are the paths for its output and its error output, and `limit` is in seconds. When `check_wanted` raises
+        an error, or the runner is interrupted, kill the command and pass the error on.
         """
         output, errors = files
         lock, world = self.take(), self._context.world

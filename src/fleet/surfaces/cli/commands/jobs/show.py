@@ -148,7 +148,7 @@ def _print_item(item: ItemDetails, *, as_json: bool) -> None:
 
 
 def _print_facts(facts: dict[str, str]) -> None:
-    """Print the facts that have a value, one on each line."""
+    """Print the facts about a job that have a value, one on each line."""
     for name, fact in facts.items():
         if fact:
             terminal.say(f"  {name:<11} {fact}")

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def _command(hot: Hot, *, short: bool) -> click.Command:
-    """Return the click command for an entry of the hot table, in its long form or, with `short`, its short one."""
+    """Return the click command for an entry of the table of hot commands, such as `fleet task log SLUG TEXT`.
+
+    With `short`, it takes no SLUG, because it is about the agent's own task: `fleet log TEXT`.
+    """
 
     def perform(**values: Any) -> int:
         """Run the command with the values that click has parsed, and return the exit code.
