@@ -91,7 +91,7 @@ def test_a_prompt_whose_task_was_added_without_an_agent_is_not_asked_for_again(s
         await person.is_told("works on p/paint-the-door (scripted)")
         await person.is_told("task p/paint-the-roof was added, but no agent was started: ")
         await person.is_told("`fleet dispatch paint-the-roof -p p` starts one")
-        await person.until(lambda: person.app.board.row.slug == "paint-the-door", "the task of the new agent is selected")
+        await person.until(lambda: person.app.board.row.slug == "paint-the-door", "its task is selected")
         assert person.app.screen is person.app.board
         assert not person.app.board.texts.unsent
 
