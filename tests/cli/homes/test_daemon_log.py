@@ -181,3 +181,13 @@ def test_following_prints_each_line_as_it_is_written_until_nobody_reads_any_more
             ["old", "number=2\n"],
             ["new", "number=3\n"],
         ]
+
+
+def test_the_log_is_printed_though_the_record_of_the_home_cannot_be_read(nowhere, home):
+    home.mkdir(mode=0o700)
+    record = home / "home.json"
+    record.write_text("half of ")
+    Log(str(home), Funnel()).write("no store", error="HomeUnusable")
+    nowhere("status").refused(1, "home.json cannot be understood")
+    assert nowhere("daemon", "logs").ok().out.split("  ")[1:] == ["no store", "error=HomeUnusable\n"]
+    record.unlink()

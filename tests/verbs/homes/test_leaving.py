@@ -74,7 +74,6 @@ def test_who_does_not_end_is_left_and_said(scene):
     assert line.startswith(f"agent {ident} of a: ")
 
 
-@pytest.mark.req("CLI-2")
 def test_down_says_who_was_stopped_how_to_go_on_and_then_that_nothing_runs(scene, line):
     coordinator = seated(scene)
     first, second = scene.work("a"), scene.work("b")
@@ -95,7 +94,6 @@ def test_down_says_what_becomes_of_the_daemon(ended, says, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == says
 
 
-@pytest.mark.req("CLI-2")
 def test_down_fails_while_something_still_runs_and_says_what(scene, line):
     ident = scene.work("a")
     scene.agent(ident).is_unkillable = True
@@ -114,7 +112,6 @@ def test_the_agents_alone_are_stopped_without_their_coordinator(scene):
     assert scene.fleet.coord.show(PROJECT).state == "alive"
 
 
-@pytest.mark.req("EXC-10")
 def test_down_leaves_a_coordinator_of_another_home_and_says_whose_it_is(scene):
     coordinator, ident = seated(scene), scene.work("a")
     raw(scene.fleet, f"UPDATE dispatches SET host = 'moon' WHERE id = '{coordinator}'")
