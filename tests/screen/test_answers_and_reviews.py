@@ -8,6 +8,7 @@ from live.merge.test_review import steady
 from screen.driving import sit_down
 
 from fleet import errors
+from fleet.api.tasks.merge import Merge
 from fleet.api.tasks.reviews import Reviews
 from fleet.api.views.diffs import parse_diff, side_by_side
 from fleet.surfaces.tui.look import DARK, ScreenLook
@@ -262,6 +263,76 @@ def test_work_is_accepted_at_the_commit_that_was_shown(scene):
         sit_down(scene.home, act)
         assert fleet.reviews.work(project="p", slug="door").verdicts[-1].work == commit
         assert scene.git("show", "fleet/main:src/door.py") == "red = 1"
+
+
+def to_land(scene) -> None:
+    """A commit of the integration branch waits to land, and the person has another branch checked out."""
+    scene.git("symbolic-ref", "refs/fleet/target", "refs/heads/main")
+    work = scene.git("commit-tree", "-p", "main", "-m", "Paint the door", "main^{tree}")
+    scene.git("update-ref", "refs/heads/fleet/main", work)
+    scene.git("checkout", "--quiet", "-b", "mine")
+
+
+async def lands(person) -> None:
+    await person.sees("L land")
+    await person.presses("L")
+    await person.sees("Land 1 commit on main?", " Paint the door", "main moves to fleet/main")
+
+
+@pytest.mark.req("TUI-4", "MERGE-6")
+def test_the_commits_that_are_shown_land_when_the_person_says_yes_and_not_before(scene):
+    to_land(scene)
+    before = scene.git("rev-parse", "main")
+
+    async def act(person):
+        await lands(person)
+        await person.presses("escape")
+        await person.sees("L land")
+        assert scene.git("rev-parse", "main") == before
+        await lands(person)
+        await person.presses("y")
+        await person.is_told("main is now at fleet/main (1 commit)")
+
+    sit_down(scene.home, act)
+    assert scene.git("rev-parse", "main") == scene.git("rev-parse", "fleet/main")
+
+
+@pytest.mark.req("TUI-4", "MERGE-6")
+def test_a_target_that_somebody_has_checked_out_is_not_moved_and_the_command_that_lands_is_said(scene):
+    to_land(scene)
+    scene.git("checkout", "--quiet", "main")
+    before = scene.git("rev-parse", "main")
+
+    async def act(person):
+        await lands(person)
+        await person.presses("y")
+        await person.is_told(
+            f"main is checked out in {scene.repository}, so it was not touched; "
+            f"to land, run: git -C {scene.repository} merge --ff-only fleet/main"
+        )
+
+    sit_down(scene.home, act)
+    assert scene.git("rev-parse", "main") == before
+
+
+@pytest.mark.req("TUI-4")
+def test_work_that_has_landed_before_it_could_be_shown_is_not_asked_about(scene, monkeypatch):
+    really = Merge.land
+
+    def land(self, **given):
+        scene.git("update-ref", "refs/heads/main", "fleet/main")  # meanwhile, at another terminal
+        return really(self, **given)
+
+    to_land(scene)
+    monkeypatch.setattr(Merge, "land", land)
+
+    async def act(person):
+        await person.sees("L land")
+        await person.presses("L")
+        await person.is_told("nothing to land: main has all of fleet/main")
+        assert "Land" not in person.text
+
+    sit_down(scene.home, act)
 
 
 DIFF = """\

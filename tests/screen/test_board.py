@@ -163,6 +163,17 @@ def test_a_sweep_shows_what_it_would_do_before_it_acts(scene):
 
 
 @pytest.mark.req("TUI-2")
+def test_a_sweep_that_finds_nothing_asks_nothing(scene):
+    async def act(person):
+        await person.sees("coordinator")
+        await person.presses("s")
+        await person.is_told("nothing to release")
+        assert person.app.screen is person.app.board
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-2")
 def test_a_second_press_while_the_coordinator_starts_says_so(led):
     async def act(person):
         await person.sees("coordinator")

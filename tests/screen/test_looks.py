@@ -78,6 +78,29 @@ def test_a_page_shows_what_it_fetched_once_and_a_key_scrolls_it_once(tasks, monk
     sit_down(tasks.home, act)
 
 
+def test_a_page_is_scrolled_by_lines_by_pages_sideways_and_to_its_ends(tasks, monkeypatch):
+    lines = [Text(f"line {n:<4}{'and more ' * 20}") for n in range(100)]
+    monkeypatch.setattr(TimelinePage, "fetch", lambda _page, _fleet: lines)
+    begins = {
+        "j": "line 1  ", "down": "line 2  ", "k": "line 1  ", "up": "line 0  ",
+        "space": "line 16 ", "pagedown": "line 32 ", "b": "line 16 ", "pageup": "line 0  ",
+        "end": "line 83 ", "home": "line 0  ", "G": "line 83 ", "g": "line 0  ",
+        "right": " and mor", "l": "e and mo", "left": " and mor", "h": "line 0  ",
+    }  # fmt: skip
+
+    async def act(person):
+        await person.sees("○ door")
+        await person.presses("t")
+        await person.sees("line 0")
+        for key, shown in begins.items():
+            await person.presses(key)
+            await person.until(lambda: person.text.splitlines()[1][1:9] == shown, f"{shown} after {key}")  # noqa: B023
+        await person.presses("q")
+        await person.sees("○ door")
+
+    sit_down(tasks.home, act, size=(80, 20))
+
+
 @pytest.mark.req("TUI-2")
 def test_what_is_cut_off_at_the_right_is_reached_by_a_key_and_stays_in_sight(scene):
     with scene.fleet() as fleet:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from fleet.api.fleet import Fleet
 from fleet.demo.show import leftovers
 from fleet.model.branches import INTEGRATION
 from fleet.model.identity import Identity
+from fleet.model.results.home import NightResult
 from fleet.model.settings.setting_names import HOME_FILE
 from fleet.testing.scene import make_repository
 from fleet.verbs.dispatch.plan import Wanted
@@ -41,20 +41,6 @@ FULL, LIMITED, RED, SENT_BACK = "step-03", "step-07", "step-11", "step-02"
 CONFIG = f'exit_grace = "2s"\nreport_grace = "1s"\ntick_every = "2s"\ntrust = "always"\n[limits]\nagents = {AT_ONCE}\n'
 PROJECT_FILE = 'engine = "scripted"\nautonomy = "edits"\nreview = "agent"\n'
 SEATED = Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet")
-
-
-@dataclass(slots=True)
-class NightResult:
-    """The result of `fleet demo --night`: how many tasks were merged, which mishaps happened, what leaked."""
-
-    merged: int = 0
-    replaced: list[str] = field(default_factory=list)
-    handed_off: list[str] = field(default_factory=list)
-    paused: list[str] = field(default_factory=list)
-    mended: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    leaked: list[str] = field(default_factory=list)
-    seconds: float = 0.0
 
 
 def graph(tasks: int = TASKS) -> dict[str, list[str]]:
@@ -95,7 +81,9 @@ class Night:
         self._clock = Clock()
         self._events: list[str] = []
         self._graph = graph(tasks)
-        self.result = NightResult()
+        self.result = NightResult(
+            merged=0, replacements=[], handed_off=[], paused=[], mended=[], faults=[], leaked=[], seconds=0.0
+        )
 
     def run(self) -> NightResult:
         """Add the tasks, start the coordinator, and watch until every task is merged or time is up.
@@ -122,9 +110,9 @@ class Night:
         """
         tasks = list(fleet.tasks.list(project=PROJECT, filters=Filters(archived=True)))
         self.result.merged = sum(task.status == "done" and task.archived for task in tasks)
-        if self.result.merged >= len(self._graph) // 4 and not self.result.replaced:
+        if self.result.merged >= len(self._graph) // 4 and not self.result.replacements:
             self._replace_alive(fleet)
-        if self.result.merged >= len(self._graph) // 2 and len(self.result.replaced) == 1:
+        if self.result.merged >= len(self._graph) // 2 and len(self.result.replacements) == 1:
             self._replace_killed(fleet)
         self._show([task for task in tasks if not task.archived], self._events)
         self._clock.wait(0.3)
@@ -133,7 +121,7 @@ class Night:
         """Replace the living coordinator by a new one, and record that."""
         old = fleet.coord.show(PROJECT).holder
         new = self._retry(lambda: fleet.coord.replace(SEATED).id)
-        self.result.replaced.append(f"{old} by {new}, alive")
+        self.result.replacements.append(f"{old} by {new}, alive")
         self._add_event(f"{new} replaced the coordinator {old}, which was alive")
 
     def _replace_killed(self, fleet: Fleet) -> None:
@@ -146,7 +134,7 @@ class Night:
         fleet.world.processes.gone_within([process], 10)
         self._add_event(f"the coordinator {old} was killed -9")
         new = self._retry(lambda: fleet.coord.start(SEATED).id)
-        self.result.replaced.append(f"{old} by {new}, killed")
+        self.result.replacements.append(f"{old} by {new}, killed")
         self._add_event(f"{new} coordinates")
 
     def _retry(self, act: Callable[[], str]) -> str:

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from cli.commandline import PATIENCE
 from click.testing import CliRunner
 
 from fleet.surfaces.cli.commands.home.daemon_logs import entry_line, logs
@@ -154,3 +155,39 @@ def test_the_command_prints_lines_for_people_and_objects_for_programs(place, mon
     assert json.loads(CliRunner().invoke(logs, ["--json"]).output)["error"] == "no \x1b[31mway\x07"
     assert "Examples:" in CliRunner().invoke(logs, ["--help"]).output
     assert entry_line({}) == entry_line({"at": ""})
+
+
+@pytest.mark.parametrize("words", [("--json",), ()], ids=["objects", "lines"])
+def test_following_prints_each_line_as_it_is_written_until_nobody_reads_any_more(program, home, words):
+    home.mkdir(mode=0o700)
+    log = Log(str(home), Funnel())
+    for number in range(3):
+        log.write("old", number=number)
+    child = program.start("daemon", "logs", "--follow", "--limit", "2", *words)
+    told = [child.stdout.readline(), child.stdout.readline()]
+    log.write("new", number=3)
+    told.append(child.stdout.readline())
+    child.stdout.close()
+    assert (child.wait(PATIENCE), child.stderr.read()) == (0, "")
+    if words:
+        assert [(each["event"], each["number"]) for each in map(json.loads, told)] == [
+            ("old", 1),
+            ("old", 2),
+            ("new", 3),
+        ]
+    else:
+        assert [line.split("  ")[1:] for line in told] == [
+            ["old", "number=1\n"],
+            ["old", "number=2\n"],
+            ["new", "number=3\n"],
+        ]
+
+
+def test_the_log_is_printed_though_the_record_of_the_home_cannot_be_read(nowhere, home):
+    home.mkdir(mode=0o700)
+    record = home / "home.json"
+    record.write_text("half of ")
+    Log(str(home), Funnel()).write("no store", error="HomeUnusable")
+    nowhere("status").refused(1, "home.json cannot be understood")
+    assert nowhere("daemon", "logs").ok().out.split("  ")[1:] == ["no store", "error=HomeUnusable\n"]
+    record.unlink()

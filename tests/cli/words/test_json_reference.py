@@ -395,6 +395,7 @@ def test_every_command_of_the_page_is_tried_above():
     ) - {
         "demo",
         "demo --crowd",
+        "demo --night",
     }
 
 
@@ -412,6 +413,7 @@ def test_every_command_of_the_program_is_on_the_page():
         "task archive --ended",
         "task export",
         "demo --crowd",
+        "demo --night",
     }
 
 

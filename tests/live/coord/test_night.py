@@ -17,7 +17,7 @@ def test_in_the_morning_every_task_is_merged_once_and_nothing_is_left(store_url)
         night = Night(root, lambda _tasks, _events: None, store=store_url, tasks=tasks)
         morning = night.run()
         assert (morning.merged, morning.faults, morning.leaked) == (tasks, [], [])
-        assert [each.rpartition(", ")[2] for each in morning.replaced] == ["alive", "killed"]
+        assert [each.rpartition(", ")[2] for each in morning.replacements] == ["alive", "killed"]
         assert len(morning.handed_off) == 1
         assert morning.paused, "the limit held the engine back"
         assert {slug for slug in (RED, SENT_BACK) if any(slug in each for each in morning.mended)} == {RED, SENT_BACK}

@@ -13,6 +13,8 @@ from staging.daemon import RunningDaemon
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.tui.feeds.loader import Loader
+from fleet.surfaces.tui.feeds.repeating import Repeating
+from fleet.surfaces.tui.pages.timeline import TimelinePage
 from fleet.testing.crash.scenarios import until
 from fleet.world.tmux import LIMIT
 
@@ -171,6 +173,47 @@ def test_whatever_a_snapshot_raises_is_reported_and_the_next_one_is_taken(scene,
     loader.join(60)
     assert lost == ["ZeroDivisionError: a fault of fleet"]
     assert loaded
+
+
+@pytest.mark.req("TUI-5")
+def test_a_page_says_why_its_lines_cannot_be_read_and_shows_them_as_soon_as_they_can_be(scene, monkeypatch):
+    monkeypatch.setitem(Repeating.__init__.__kwdefaults__, "every", 0.01)
+    fetch, is_broken = TimelinePage.fetch, threading.Event()
+
+    def fetch_or_fail(page, fleet):
+        if is_broken.is_set():
+            raise ZeroDivisionError("a fault of fleet")
+        return fetch(page, fleet)
+
+    monkeypatch.setattr(TimelinePage, "fetch", fetch_or_fail)
+    is_broken.set()
+
+    async def act(person):
+        await person.sees("coordinator")
+        await person.presses("t")
+        await person.sees("ZeroDivisionError: a fault of fleet")
+        is_broken.clear()
+        await person.sees("no agent has worked in this time")
+        assert "a fault of fleet" not in person.text
+
+    sit_down(scene.home, act)
+
+
+def test_what_a_stopped_page_still_fetches_is_not_shown(scene):
+    begun, goes_on, shown, failed = threading.Event(), threading.Event(), [], []
+
+    def fetch(_fleet):
+        begun.set()
+        assert goes_on.wait(60)
+        return "late"
+
+    feed = Repeating(scene.home, fetch, shown=shown.append, failed=failed.append)
+    feed.start()
+    assert begun.wait(60)
+    feed.stop()
+    goes_on.set()
+    feed.join(60)
+    assert (feed.is_alive(), shown, failed) == (False, [], [])
 
 
 def test_a_change_is_shown_without_waiting_for_the_next_look(scene):

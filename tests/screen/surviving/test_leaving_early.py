@@ -8,7 +8,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 from screen.driving import sit_down
+from textual import events
 
 from fleet.api.tasks.reviews import Reviews
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
@@ -58,6 +60,24 @@ def test_a_page_that_is_opened_and_left_in_one_burst_leaves_the_board(scene, nam
                 await asyncio.sleep(0)
             leave(page)
             await person.until(lambda: person.app.screen is person.app.board)
+        await person.presses("j")
+        await person.sees("q quit")
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-5")
+def test_a_key_and_lines_that_arrive_after_a_page_was_left_do_nothing(scene):
+    async def act(person):
+        board = person.app.board
+        await person.sees("coordinator")
+        page = TimelinePage(person.app.look, person.app.home)
+        await person.app.push_screen(page)
+        await person.sees("no agent has worked in this time")
+        await person.presses("q")
+        await person.until(lambda: person.app.screen is board and not page.is_attached)
+        page.on_key(events.Key("j", None))
+        page.on_live_page_fetched(page.Fetched([Text("too late")]))
         await person.presses("j")
         await person.sees("q quit")
 

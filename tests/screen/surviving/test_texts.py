@@ -1,6 +1,7 @@
 """What a person has written is never lost: not while something else is sent, not when its act fails, not when they leave."""
 
 import threading
+from pathlib import Path
 
 import pytest
 from screen.driving import sit_down
@@ -70,6 +71,36 @@ def test_a_text_whose_act_fails_is_shown_again_in_its_dialog(scene):
         await person.sees("Prompt for a new agent in p", "paint the door")
 
     sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-2")
+def test_a_prompt_whose_task_was_added_without_an_agent_is_not_asked_for_again(scene):
+    Path(scene.repository, "fleet.toml").write_text('engine = "scripted"\nautonomy = "edits"\n')
+    settings = Path(scene.home, "config.toml")
+    settings.write_text(f"{settings.read_text()}\n[limits]\nagents = 1\n")
+
+    async def act(person):
+        await person.sees("coordinator")
+        for title in ("Paint the door", "Paint the roof"):
+            await person.presses("N")
+            await person.sees("Prompt for a new agent in p")
+            await person.writes(f"# {title}\nhang")
+            await person.presses("enter")
+            await person.until(lambda: person.app.screen is person.app.board)
+            await person.until(lambda: not person.app.board.acts.unfinished)
+        await person.is_told("works on p/paint-the-door (scripted)")
+        await person.is_told("task p/paint-the-roof was added, but no agent was started: ")
+        await person.is_told("`fleet dispatch paint-the-roof -p p` starts one")
+        await person.until(lambda: person.app.board.row.slug == "paint-the-door", "its task is selected")
+        assert person.app.screen is person.app.board
+        assert not person.app.board.texts.unsent
+
+    sit_down(scene.home, act)
+    with scene.fleet() as fleet:
+        assert {each.slug: each.status for each in fleet.tasks.list(project="p")} == {
+            "paint-the-door": "in_progress",
+            "paint-the-roof": "open",
+        }
 
 
 @pytest.mark.req("TUI-2")

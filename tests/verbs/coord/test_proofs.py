@@ -144,6 +144,21 @@ def test_the_old_one_is_asked_given_its_grace_and_then_killed(scene):
     assert (seat(scene).holder, seat(scene).epoch) == (new, 2), "the seat is not among what is reclaimed"
 
 
+def test_a_person_reads_who_is_to_follow_until_when_and_who_is_being_ended(scene, line):
+    old = seated(scene)
+    scene.agent(old).ignores.add(signal.SIGTERM)
+    new, nonce = candidate(scene)
+    assert line("coord", "status").ok().out.splitlines() == [
+        f"{PROJECT}: {old} is alive (epoch 1)",
+        f"  next: {new} has to prove itself by 2026-01-01 00:00:30 UTC",
+    ]
+    ticks(scene, new, nonce)
+    assert line("coord", "status").ok().out.splitlines() == [
+        f"{PROJECT}: {new} is alive (epoch 2)",
+        f"  retiring: {old} is still alive and is being ended",
+    ]
+
+
 @pytest.mark.req("REP-11")
 def test_a_seat_is_emptied_of_its_own_holder_alone(scene):
     old = seated(scene)

@@ -9,6 +9,7 @@ from fleet.errors.store import NotAFolder, WriteFailed
 from fleet.model.results.coord import Seated
 from fleet.model.results.dispatches import Resumed, ResumedMany
 from fleet.store.transaction import Change, Tx
+from fleet.surfaces.cli.commands.coord import coord
 from fleet.surfaces.cli.commands.coord.handoff import _print_entry
 from fleet.surfaces.cli.commands.dispatch.resume import _print_all_resumed, _print_resumed
 from fleet.surfaces.cli.commands.dispatch.run import _say_started
@@ -102,10 +103,11 @@ RESUMED = Resumed.made_of(SEATED, predecessor="bbbbbbbb", conversation=False, st
     "say",
     [
         lambda: _say_started(SEATED, as_json=False),
+        lambda: coord._say_started(SEATED, as_json=False),
         lambda: _print_resumed(RESUMED, as_json=False),
         lambda: _print_all_resumed(ResumedMany(resumed=[RESUMED], waiting=[], jobs=[]), as_json=False),
     ],
-    ids=["dispatch --coord-spawn", "resume", "resume --all"],
+    ids=["dispatch --coord-spawn", "coord start", "resume", "resume --all"],
 )
 def test_a_person_reads_it_below_what_happened(say, capsys):
     say()

@@ -134,6 +134,15 @@ def test_a_start_after_one_that_was_stopped_meanwhile_starts_nothing(scene):
     assert scene.fleet.coord.show(PROJECT).candidate is None
 
 
+def test_the_command_of_such_a_start_ends_in_silence_for_there_is_nothing_to_do(scene, line):
+    ident = seated(scene)
+    scene.exit(ident, 1)
+    restart_dead_loops(scene.fleet.context)
+    scene.fleet.coord.stop(PROJECT, "enough")
+    assert line(*scene.machine.started[-1]).ok().out == ""
+    assert scene.fleet.coord.show(PROJECT).holder is None
+
+
 @pytest.mark.parametrize(
     ("engine", "asked_for", "own"),
     [("fleet", None, True), ("fleet", "stop", False), ("claude", None, False), (None, None, False)],

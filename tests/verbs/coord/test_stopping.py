@@ -4,8 +4,10 @@ import signal
 
 import pytest
 
+from fleet.errors import NoCoordinator
 from fleet.errors.refused import CoordinatorLives
 from fleet.store import queries as q
+from fleet.surfaces.cli.commands.coord import coord
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.coord import seat
@@ -102,3 +104,28 @@ def test_beside_a_coordinator_that_is_being_started_only_attaching_is_advised_th
         scene.fleet.coord.start(SEATED)
     assert "fleet attach" in refusal.value.next_step
     assert "coord stop" not in refusal.value.next_step
+
+
+@pytest.mark.req("EXC-4")
+def test_a_stop_that_did_not_end_the_coordinator_fails_and_says_why_and_the_next_one_empties_the_seat(scene, line):
+    ident = seated(scene)
+    holder = scene.agent(ident)
+    holder.is_unkillable = True
+    holder.ignores.add(signal.SIGTERM)
+    refused = line("coord", "stop")
+    assert (refused.code, refused.err) == (1, "")
+    assert refused.out == f"{ident} was asked to exit and is still there: its process is alive\n"
+    assert line("coord", "stop", "--json").json["stopped"] is False
+    assert scene.fleet.coord.show(PROJECT).holder == ident, "a seat is never emptied of a coordinator that lives"
+    holder.is_unkillable = False
+    assert line("coord", "stop").ok().out == f"{ident} no longer coordinates {PROJECT}; the seat is empty\n"
+
+
+def test_a_person_joins_the_coordinator_in_its_session_and_is_told_when_there_is_none(scene, line, monkeypatch):
+    became = []
+    monkeypatch.setattr(coord, "become", lambda _funnel, words: became.append(words))
+    line("coord", "attach").refused(NoCoordinator.code, f"project '{PROJECT}' has no coordinator")
+    ident = seated(scene)
+    line("coord", "attach").ok()
+    assert became == [scene.fleet.agents.attach_words(ident)]
+    assert f"={scene.pane(ident).session}" in " ".join(became[0])

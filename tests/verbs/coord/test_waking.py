@@ -258,10 +258,11 @@ def test_what_keeps_it_from_being_woken_is_written_down_once_and_taken_back(scen
     assert scene.fleet.store.read(lambda rows: q.wake_of(rows, project=PROJECT)).trouble is None
 
 
-def test_a_trouble_of_the_watch_is_shown_where_a_person_looks(scene):
+def test_a_trouble_of_the_watch_is_shown_where_a_person_looks(scene, line):
     ident = seated(scene)
     wake.note_trouble(scene.fleet.context, PROJECT, "no tmux")
     assert scene.fleet.coord.show(PROJECT).wake_trouble == "no tmux"
+    assert line("coord", "status").ok().out.splitlines()[1:] == ["  it cannot be woken: no tmux"]
     (obstacle,) = scene.fleet.views.status().in_the_way
     assert f"its coordinator {ident} cannot be woken: no tmux" in obstacle.text
 

@@ -5,21 +5,34 @@ import signal
 from pathlib import Path
 
 import pytest
+from staging.stage import raw
 
+from fleet.errors.families import Refused
 from fleet.errors.refused import ProjectInUse
 from fleet.errors.tools import GitRefused
+from fleet.model.results.projects import Down
+from fleet.surfaces.cli.commands.projects.down import print_down
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge.finisher import begin_finisher, order_for
+from fleet.verbs.projects import down as stopping
 from fleet.verbs.projects.clear import remove_files
 from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
 
+COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
 TASK = {"project": PROJECT, "slug": "a"}
 
 
 def tree_of(scene, slug: str = "a") -> Path:
     return Path(scene.home, paths.worktree(PROJECT, slug))
+
+
+def seated(scene) -> str:
+    """A coordinator at work."""
+    ident = scene.fleet.coord.start(COORDINATOR).id
+    scene.launch(ident)
+    return ident
 
 
 def leave(scene) -> None:
@@ -61,8 +74,80 @@ def test_who_does_not_end_is_left_and_said(scene):
     assert line.startswith(f"agent {ident} of a: ")
 
 
-@pytest.mark.parametrize("lives", [True, False])
-def test_a_persons_merge_is_no_agent_and_is_left_while_it_runs(scene, lives):
+def test_down_says_who_was_stopped_how_to_go_on_and_then_that_nothing_runs(scene, line):
+    coordinator = seated(scene)
+    first, second = scene.work("a"), scene.work("b")
+    said = line("down").ok().out
+    assert said.splitlines() == [
+        f"coordinator {coordinator} is ended",
+        f"2 agents stopped: {second}, {first}; `fleet resume --all -p {PROJECT}` continues",
+    ]
+    assert line("down").ok().out == f"nothing of {PROJECT} runs\n"
+    assert line.ask("down") == {"project": PROJECT, "coordinator": None, "stopped": [], "left": []}
+
+
+@pytest.mark.parametrize(
+    ("ended", "says"), [(True, "the daemon is ended"), (False, "the daemon goes on: others in this home need it")]
+)
+def test_down_says_what_becomes_of_the_daemon(ended, says, capsys):
+    print_down(Down(project=PROJECT, coordinator="aaaaaaaa", stopped=[], left=[], daemon=ended))
+    assert capsys.readouterr().out.splitlines()[-1] == says
+
+
+def test_down_fails_while_something_still_runs_and_says_what(scene, line):
+    ident = scene.work("a")
+    scene.agent(ident).is_unkillable = True
+    scene.agent(ident).ignores.add(signal.SIGTERM)
+    said = line("down")
+    assert (said.code, said.err) == (Refused.code, "")
+    assert said.out.startswith(f"left: agent {ident} of a: ")
+    assert "nothing of" not in said.out
+
+
+def test_the_agents_alone_are_stopped_without_their_coordinator(scene):
+    coordinator, ident = seated(scene), scene.work("a")
+    ended = scene.fleet.dispatches.stop_all(PROJECT)
+    assert (ended.coordinator, ended.stopped, ended.left) == (None, [ident], [])
+    assert scene.fleet.coord.show(PROJECT).holder == coordinator
+    assert scene.fleet.coord.show(PROJECT).state == "alive"
+
+
+def test_down_leaves_a_coordinator_of_another_home_and_says_whose_it_is(scene):
+    coordinator, ident = seated(scene), scene.work("a")
+    raw(scene.fleet, f"UPDATE dispatches SET host = 'moon' WHERE id = '{coordinator}'")
+    ended = scene.fleet.projects.down(PROJECT)
+    assert (ended.coordinator, ended.stopped) == (None, [ident])
+    [left] = ended.left
+    assert left.startswith(f"coordinator {coordinator} of {PROJECT} belongs to")
+    assert "moon" in left
+
+
+def test_an_agent_of_another_home_is_left_and_said(scene):
+    ident = scene.work("a")
+    raw(scene.fleet, f"UPDATE dispatches SET host = 'moon' WHERE id = '{ident}'")
+    ended = scene.fleet.dispatches.stop_all(PROJECT)
+    [left] = ended.left
+    assert ended.stopped == []
+    assert left.startswith(f"agent {ident} of a: dispatch {ident} belongs to")
+
+
+def test_an_agent_that_ends_while_the_others_are_stopped_is_not_left(scene, monkeypatch):
+    by_itself, stopped = scene.work("a"), scene.work("b")
+    end = stopping.end
+
+    def ending(context, ident, **how):
+        if ident == stopped:
+            scene.exit(by_itself)
+            assert scene.fleet.sessions.settle(by_itself).settled
+        return end(context, ident, **how)
+
+    monkeypatch.setattr(stopping, "end", ending)
+    assert scene.fleet.dispatches.stop_all(PROJECT).left == []
+    assert scene.fleet.agents.list() == []
+
+
+@pytest.mark.parametrize("life", ["alive", "dead", "unknown"])
+def test_a_persons_merge_is_no_agent_and_is_left_while_it_may_run(scene, life):
     ident = scene.work("a")
     work = scene.commit("a")
     scene.report(ident, "a")
@@ -72,16 +157,21 @@ def test_a_persons_merge_is_no_agent_and_is_left_while_it_runs(scene, lives):
     order = order_for(person.context, PROJECT, "a", integration="fleet/main", base=work, work=work)
     begin_finisher(person.context, order)
     process = scene.process_of(person)
-    if not lives:
+    if life == "dead":
         scene.machine.table.exit(process)
+    process.is_hidden = life == "unknown"
     assert scene.fleet.projects.in_the_way(PROJECT).agents == []
     ended = scene.fleet.projects.down(PROJECT)
-    says = f"merge {order.dispatch} of a: it runs in process {process.pid}; let it end, or interrupt it there"
-    assert (ended.stopped, ended.left) == ([], [says] if lives else [])
+    says = {
+        "alive": f"it runs in process {process.pid}; let it end, or interrupt it there",
+        "unknown": "nobody can tell whether it runs",
+    }
+    left = [f"merge {order.dispatch} of a: {says[life]}"] if life in says else []
+    assert (ended.stopped, ended.left) == ([], left)
     assert scene.fleet.dispatches.stop_all(PROJECT).left == ended.left
-    assert (process in scene.machine.table.entries()) is lives
-    if lives:
-        with pytest.raises(ProjectInUse, match="it runs in process"):
+    assert (process in scene.machine.table.entries()) is (life != "dead")
+    if left:
+        with pytest.raises(ProjectInUse, match=says[life]):
             scene.fleet.projects.clear(PROJECT)
     else:
         leave(scene)

@@ -111,6 +111,17 @@ class Show(Value):
     seconds: float
 
 
+class NightResult(Value):
+    merged: int  # number of tasks, each counted once
+    replacements: list[str]  # the coordinators that were replaced, by whom, and whether they were alive
+    handed_off: list[str]  # the agents that were handed off, and to whom
+    paused: list[str]  # what was recorded of waits for a usage limit
+    mended: list[str]  # what was recorded of agents that fixed work
+    faults: list[str]  # what went wrong
+    leaked: list[str]  # what was left over at the end
+    seconds: float
+
+
 class Told(Value):
     """One notice, as `notify.command` gets it."""
 

@@ -40,7 +40,15 @@ class HelpPage(Page):
         super().__init__("Keys", look)
         self._keys = keys
 
-    def lines(self) -> list[Text]:
+    def begin(self) -> None:
+        """Draw the page for the first time."""
+        self._draw()
+
+    def _draw(self) -> None:
+        """Draw the lines of the page again."""
+        self.show(self._lines())
+
+    def _lines(self) -> list[Text]:
         """Return the lines of the page: one entry for each act and each glyph."""
         lines: list[Text] = []
         for place, title in _PLACES.items():
@@ -72,4 +80,4 @@ class HelpPage(Page):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Draw the page again with lines wrapped for the new width."""
-        self.draw_soon(self.draw)
+        self.draw_soon(self._draw)

@@ -47,12 +47,7 @@ class Page(Screen[None], inherit_bindings=False):
         self.draw_soon(self.begin)
 
     def begin(self) -> None:
-        """Draw the page for the first time."""
-        self.draw()
-
-    def draw(self) -> None:
-        """Draw the lines of the page again."""
-        self.show(self.lines())
+        """Draw the page for the first time, or begin to fetch its lines. Each page overrides it."""
 
     def draw_soon(self, draw: Callable[[], None]) -> None:
         """Call `draw` when the size of the page is known, unless the page is closed by then."""
@@ -67,10 +62,6 @@ class Page(Screen[None], inherit_bindings=False):
     def view(self) -> LineView:
         """The widget that shows the lines of the page."""
         return self.query_one(LineView)
-
-    def lines(self) -> list[Text]:
-        """Return the lines that the page shows."""
-        return []
 
     def on_key(self, event: events.Key) -> None:
         """Pass a key to `press`, which pages override instead of this method."""

@@ -22,7 +22,7 @@ from fleet.surfaces.cli.ui.streams import ESCAPE
 from fleet.testing.scene import make_repository
 
 if TYPE_CHECKING:
-    from fleet.model.results.home import Demonstration, Show
+    from fleet.model.results.home import Demonstration, NightResult, Show
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.tasks import TaskView
 
@@ -119,11 +119,11 @@ def _run_night(scene: str, *, as_json: bool, keep: bool) -> int:
     return 0 if flawless else 1
 
 
-def _print_night(result: night.NightResult) -> None:
+def _print_night(result: NightResult) -> None:
     """Print the result of `fleet demo --night`."""
     rows = [("tasks merged", str(result.merged), "each once, by git's word")]
     for name, each in (
-        ("coordinator replaced", result.replaced),
+        ("coordinator replaced", result.replacements),
         ("handed off", result.handed_off),
         ("waited for a limit", result.paused),
         ("fixed", result.mended),
