@@ -160,7 +160,7 @@ def test_the_command_prints_lines_for_people_and_objects_for_programs(place, mon
 @pytest.mark.parametrize("words", [("--json",), ()], ids=["objects", "lines"])
 def test_following_prints_each_line_as_it_is_written_until_nobody_reads_any_more(program, home, words):
     home.mkdir(mode=0o700)
-    log = Log(str(home), Funnel())
+    log = DaemonLog(str(home), Funnel())
     for number in range(3):
         log.write("old", number=number)
     child = program.start("daemon", "logs", "--follow", "--limit", "2", *words)
@@ -187,7 +187,7 @@ def test_the_log_is_printed_though_the_record_of_the_home_cannot_be_read(nowhere
     home.mkdir(mode=0o700)
     record = home / "home.json"
     record.write_text("half of ")
-    Log(str(home), Funnel()).write("no store", error="HomeUnusable")
+    DaemonLog(str(home), Funnel()).write("no store", error="HomeUnusable")
     nowhere("status").refused(1, "home.json cannot be understood")
     assert nowhere("daemon", "logs").ok().out.split("  ")[1:] == ["no store", "error=HomeUnusable\n"]
     record.unlink()
