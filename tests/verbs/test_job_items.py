@@ -206,6 +206,19 @@ def test_an_items_branch_that_moved_since_its_steps_ended_is_not_merged(scene):
     assert scene.git("ls-tree", "--name-only", f"fleet/job-{JOB}") == ""
 
 
+@pytest.mark.req("JOB-4")
+def test_an_item_that_was_merged_when_its_runner_died_is_not_merged_again_and_keeps_its_commit(scene):
+    job, context = begun(scene), scene.fleet.context
+    merge_item.ensure_branch(context, job)
+    first, second = items(scene)
+    works(scene, job, first, "one")
+    works(scene, job, second, "two")
+    for item in (first, second):
+        merged = merge_item.merge(context, job, item.id)
+        assert merge_item.merge(context, job, item.id) == merged == scene.git("rev-parse", f"fleet/job-{JOB}")
+    assert merge_item.merge(context, job, first.id) == merged, "its work is below the second's"
+
+
 @pytest.mark.req("JOB-1")
 def test_the_steps_that_a_runner_writes_down_are_those_of_its_document_and_of_no_other(scene):
     content = written(WORKFLOW.steps, SOURCE)
