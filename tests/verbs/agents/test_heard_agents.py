@@ -222,6 +222,21 @@ def test_an_idle_agent_whose_hook_does_not_wake_it_is_typed_to_one_message_at_a_
     assert typed.endswith("] from tester: one")
 
 
+@pytest.mark.req("MSG-1")
+def test_without_a_terminal_or_an_engine_a_message_waits_for_the_inbox(hooked, monkeypatch):
+    ident = works(hooked)
+    inbox = "the agent's next `fleet inbox` shows the message"
+    hooked.pane(ident).screen = "ready"
+    with monkeypatch.context() as patched:
+        patched.setattr(type(hooked.fleet.world.tmux), "paste", lambda *_typed: False)
+        assert message(hooked, ident) == "tmux did not take the message; fleet tries again"
+    Path(hooked.home, "engines", "hooked.toml").rename(Path(hooked.home, "moved.toml"))
+    assert message(hooked, ident) == f"the agent's engine is not known; {inbox}"
+    Path(hooked.home, "moved.toml").rename(Path(hooked.home, "engines", "hooked.toml"))
+    hooked.server.panes.clear()
+    assert message(hooked, ident) == f"tmux does not show the agent's session; {inbox}"
+
+
 @pytest.mark.req("SEC-3", "MSG-1")
 def test_the_hook_of_an_agent_that_has_only_the_daemon_looks_for_messages_until_they_wake_it(hooked):
     ident = works(hooked)
