@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -21,12 +22,12 @@ from fleet.api.remote.acts import BESIDES, OWN, WAYS, is_forwarded
 from fleet.api.remote.door import Door
 from fleet.api.remote.json_types import CHOICES
 from fleet.api.remote.parts import RemotePart
-from fleet.errors import BadRequest, NoSuchTask
+from fleet.errors import BadRequest, NoSuchTask, PathTaken
 from fleet.model import VERSION, states
 from fleet.model.agents.roles import ACTS
 from fleet.surfaces.cli.hot import by_daemon
 from fleet.surfaces.daemon.serving.loop import SocketLoop
-from fleet.world.files.sockets import Listener
+from fleet.world.files.sockets import Listener, address_of, peer_of
 from fleet.world.funnel import Funnel
 
 
@@ -247,6 +248,59 @@ def test_a_connection_of_another_user_is_closed_before_it_is_greeted(tmp_path, m
             assert len(greeted) == (uid == os.geteuid())
     loop.stop_listening()
     loop.close()
+
+
+@pytest.mark.req("IPC-5")
+def test_on_macos_the_peer_of_a_connection_is_read_from_its_kernel_too(monkeypatch):
+    class Connection:
+        """Answers as XNU does: struct xucred for LOCAL_PEERCRED, a pid for LOCAL_PEERPID; SOL_LOCAL is 0."""
+
+        def getsockopt(self, level: int, option: int, size: int) -> bytes:
+            groups = (20, *[0] * 15)
+            answers = {(0, 1, 76): struct.pack("=IIhxx16I", 0, 501, 1, *groups), (0, 2, 4): struct.pack("i", 4242)}
+            return answers[level, option, size]
+
+    monkeypatch.delattr(socket, "SO_PEERCRED", raising=False)
+    assert peer_of(Connection()) == (501, 4242)
+
+
+def test_a_socket_that_a_killed_daemon_had_not_finished_is_replaced_and_a_foreign_file_is_left(tmp_path):
+    unfinished = tmp_path / "daemon.sock.new"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(unfinished))
+    listener = Listener(str(tmp_path / "daemon.sock"), Funnel())
+    listener.open()
+    listener.close()
+    assert list(tmp_path.iterdir()) == []
+    unfinished.write_text("mine")
+    with pytest.raises(PathTaken, match=f"{unfinished} is in the way"):
+        listener.open()
+    assert unfinished.read_text() == "mine"
+
+
+@pytest.mark.parametrize("has_proc", [True, False])
+def test_a_socket_is_reached_at_a_path_that_is_too_long_for_the_kernel(tmp_path, monkeypatch, has_proc):
+    is_dir, here = os.path.isdir, os.getcwd()
+    monkeypatch.setattr("os.path.isdir", lambda path: is_dir(path) and (has_proc or path != "/proc/self/fd"))
+    folder = tmp_path / ("x" * 100) / ("y" * 100)
+    listener = Listener(str(folder / "daemon.sock"), Funnel())
+    listening = listener.open()
+    with socket.socket(socket.AF_UNIX) as asking, address_of(listener.path) as address:
+        assert address.startswith("/proc/self/fd/") == has_proc
+        asking.connect(address)
+        listening.accept()[0].close()
+    assert os.getcwd() == here
+    listener.close()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_socket_that_cannot_be_made_is_closed(tmp_path):
+    before = os.listdir("/proc/self/fd")
+    listener = Listener(str(tmp_path / ("x" * 200)), Funnel())
+    with pytest.raises(OSError, match="too long") as refused:
+        listener.open()
+    assert os.listdir("/proc/self/fd") == before, refused
+    listener.close()
 
 
 def agents_of(home, ident, *, program):

@@ -29,7 +29,7 @@ class PlayedDaemon:
         self._socket = socket(AF_UNIX)
         self._socket.bind(str(path))
         self._socket.listen()
-        self._thread = threading.Thread(target=self._serve)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     def _serve(self) -> None:
@@ -117,6 +117,73 @@ def test_an_agent_with_only_the_socket_asks_a_restarted_daemon_again_under_the_s
     daemon.end()
     first, second, third = (each["key"] for each in daemon.requests)
     assert first == second == third
+
+
+class PlayedClock:
+    """A clock that moves when somebody waits."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def ticks(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def connected_hooks(path) -> SocketHooks:
+    hooks = SocketHooks(str(path))
+    hooks._clock = PlayedClock()
+    return hooks
+
+
+def never() -> bool:
+    return False
+
+
+@pytest.mark.req("SEC-3", "MSG-1")
+def test_an_agent_with_only_the_socket_looks_every_second_for_what_wakes_it(tmp_path):
+    nothing, woken = {"result": {"over": False}}, {"result": {"over": True, "text": "go on", "messages": ["m1"]}}
+    daemon = PlayedDaemon(tmp_path / "sock", nothing, woken)
+    hooks = connected_hooks(tmp_path / "sock")
+    assert hooks.wait_for_messages(DIALECT, 5, never) == ("go on", ["m1"])
+    daemon.end()
+    assert [each["method"] for each in daemon.requests] == ["hooks.messages"] * 2
+    assert daemon.requests[0]["args"] == {"engine": "shell", "settling": True}
+    assert hooks._clock.now == 1
+
+
+@pytest.mark.req("SEC-3", "MSG-1")
+@pytest.mark.parametrize(("is_gone", "looks"), [(True, 1), (False, 10)], ids=["the agent is gone", "the time is over"])
+def test_an_agent_with_only_the_socket_is_not_woken_once_it_is_gone_or_its_time_is_over(tmp_path, is_gone, looks):
+    daemon = PlayedDaemon(tmp_path / "sock", *[{"result": {"over": False}}] * looks)
+    assert connected_hooks(tmp_path / "sock").wait_for_messages(DIALECT, 5, lambda: is_gone) == ("", [])
+    daemon.end()
+    assert len(daemon.requests) == looks
+
+
+@pytest.mark.req("MSG-1")
+def test_twenty_seconds_after_the_turn_the_stop_is_recorded_if_it_ever_is(tmp_path):
+    daemon = PlayedDaemon(tmp_path / "sock", *[{"result": {"over": False}}] * 21, {"result": {"over": True}})
+    patient = Dialect({"engine": "shell", "events": {}, "wait": 60})
+    assert connected_hooks(tmp_path / "sock").wait_for_messages(patient, 5, never) == ("", [])
+    daemon.end()
+    assert [each["args"]["settling"] for each in daemon.requests] == [True] * 21 + [False]
+
+
+@pytest.mark.req("SEC-3", "ASK-1")
+@pytest.mark.parametrize("is_gone", [True, False], ids=["the agent is gone", "the time is over"])
+def test_a_question_that_nobody_answers_is_closed_at_the_end_of_the_wait(tmp_path, is_gone):
+    looks = 0 if is_gone else 10
+    late = {"result": {"over": True, "payload": {"behavior": "allow"}}}
+    daemon = PlayedDaemon(tmp_path / "sock", *[{"result": {"over": False}}] * looks, late)
+    hooks = connected_hooks(tmp_path / "sock")
+    answer = hooks.wait_for_answer(DIALECT, "Asks", {"tool_name": "Bash"}, "0a0b0c0d", lambda: is_gone)
+    assert answer == {"behavior": "allow"}, "it came at the last moment"
+    daemon.end()
+    assert [each["args"].get("last") for each in daemon.requests] == [None] * looks + [True]
+    assert daemon.requests[-1]["args"]["question"] == "0a0b0c0d"
 
 
 @pytest.mark.req("IPC-2")

@@ -56,6 +56,18 @@ from fleet.engines.reader import all_engines
 engines = all_engines(sys.argv[1])
 print("tomllib" in sys.modules, engines)
 """
+DAMAGE = """
+from pathlib import Path
+from fleet import bundle
+bundle.use()
+file, whole = bundle.BUNDLE, bytearray(Path(bundle.BUNDLE.path).read_bytes())
+file.find_spec("fleet.model.names")
+places = [file._index["fleet.model.names"][:2]]
+places += [(whole.index(each), len(each)) for each in file._read(bundle.ENGINES, {}).values()]
+for at, length in places:
+    whole[at : at + length] = bytes(length)
+Path(file.path).write_bytes(whole)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +126,23 @@ def test_a_damaged_bundle_costs_time_and_nothing_else(copy, keep):
     assert run(copy, "-c", USE).endswith("Loader")
     assert run(copy, "-c", GROUP).startswith("missing" if keep < KEPT else "there")
     assert "Usage: fleet" in run(copy, str(copy / "fleet"), "--help")
+
+
+def test_a_module_or_an_engine_that_is_damaged_in_it_comes_from_its_own_file(copy):
+    run(copy, str(copy / "fleet"), "--help")
+    use = "from fleet import bundle; bundle.use()"
+    before = run(copy, "-c", use + SAY_ENGINES, str(copy)).partition(" ")[2]
+    run(copy, "-c", DAMAGE)
+    assert run(copy, "-c", f"{USE}; print(names.slug('a'))") == "_Loader \na"
+    assert run(copy, "-c", use + SAY_ENGINES, str(copy)) == f"True {before}"
+
+
+def test_a_module_whose_source_is_gone_is_not_taken_from_it(copy):
+    run(copy, str(copy / "fleet"), "--help")
+    (copy / "src/fleet/model/names.py").unlink()
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        run(copy, "-c", USE)
+    assert "ImportError: cannot import name 'names'" in failed.value.stderr
 
 
 def test_nothing_is_written_where_python_may_not_write_bytecode(copy):

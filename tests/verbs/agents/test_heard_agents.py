@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fleet.api.hooking import Hooking
+from fleet.errors.families import BadInput
 from fleet.errors.refused import EngineHeld
 from fleet.errors.superseded import AnsweredBefore
 from fleet.model.agents.dialect import Dialect
@@ -25,14 +26,22 @@ summary = "a test's agent with hooks"
 program = "sh"
 start = ["{program}", "-c", "sleep 1000"]
 interactive = true
+[hooks]
+wakes = ["Stop"]
 [hooks.events]
 Stop = "stopped"
+[[screen]]
+state = "idle"
+match = '^ready$'
+[[screen]]
+state = "dialog"
+match = '^really[?]$'
 """
 DIALECT = {
     "engine": "hooked",
     "events": {
         "Start": "started", "Failed": "failed", "Worked": "worked", "Prompt": "prompted", "Stop": "stopped", "Asks": "asks",
-        "Status": "status", "Notice": "notified", "Compacts": "compacting",
+        "Status": "status", "Notice": "notified", "Compacts": "compacting", "End": "ended",
     },
     "errors": {"login": "login", "limit": "limit", "overloaded": "again"},
     "notices": {"idle": "idle"},
@@ -174,6 +183,85 @@ def test_messages_are_given_in_their_order_and_a_prompt_acknowledges_what_it_car
     assert waiting(hooked, ident) == ["one", "three"]
     reply = hears(hooked, ident, "Stop")
     assert (reply.messages, reply.payload["decision"]) == ((sent[0], sent[2]), "block")
+
+
+def message(scene: SimulatedScene, ident: str, text: str = "hello") -> str:
+    """Send a message; how it was delivered, or why it waits."""
+    (sent,) = scene.fleet.messages.send(text, agent=ident)
+    assert sent.delivered == (sent.how == "typed")
+    return sent.how
+
+
+@pytest.mark.req("MSG-1")
+def test_a_message_that_waits_says_for_what(hooked):
+    ident = works(hooked)
+    inbox = "the agent's next `fleet inbox` shows the message"
+    assert message(hooked, ident) == f"nothing is typed while the agent's screen is not recognised; {inbox}"
+    hooked.pane(ident).screen = "really?"
+    assert message(hooked, ident) == f"nothing is typed while the agent's screen says dialog; {inbox}"
+    hears(hooked, ident, "Worked")
+    hooked.clock.wait(60)
+    assert message(hooked, ident).startswith("the agent is busy and gets the message with its next tool result")
+    hears(hooked, ident, "Asks", tool_name="Bash", tool_input={"command": "make"})
+    assert message(hooked, ident) == "the agent waits for an answer to its question and gets the message after that"
+    hears(hooked, ident, "End")
+    assert message(hooked, ident) == "the agent's session is ending"
+    assert hooked.pane(ident).typed == []
+
+
+@pytest.mark.req("MSG-1")
+def test_an_idle_agent_whose_hook_does_not_wake_it_is_typed_to_one_message_at_a_time(hooked):
+    ident, pane = works(hooked), hooked.pane
+    hears(hooked, ident, "Stop")
+    hears(hooked, ident, "Stop")
+    pane(ident).screen = "ready"
+    assert message(hooked, ident, "one") == "the agent is woken in a moment"
+    hooked.clock.wait(20)
+    assert message(hooked, ident, "two") == "more messages wait; fleet types one at a time"
+    (typed,) = pane(ident).typed
+    assert typed.endswith("] from tester: one")
+
+
+@pytest.mark.req("MSG-1")
+def test_without_a_terminal_or_an_engine_a_message_waits_for_the_inbox(hooked, monkeypatch):
+    ident = works(hooked)
+    inbox = "the agent's next `fleet inbox` shows the message"
+    hooked.pane(ident).screen = "ready"
+    with monkeypatch.context() as patched:
+        patched.setattr(type(hooked.fleet.world.tmux), "paste", lambda *_typed: False)
+        assert message(hooked, ident) == "tmux did not take the message; fleet tries again"
+    Path(hooked.home, "engines", "hooked.toml").rename(Path(hooked.home, "moved.toml"))
+    assert message(hooked, ident) == f"the agent's engine is not known; {inbox}"
+    Path(hooked.home, "moved.toml").rename(Path(hooked.home, "engines", "hooked.toml"))
+    hooked.server.panes.clear()
+    assert message(hooked, ident) == f"tmux does not show the agent's session; {inbox}"
+
+
+@pytest.mark.req("SEC-3", "MSG-1")
+def test_the_hook_of_an_agent_that_has_only_the_daemon_looks_for_messages_until_they_wake_it(hooked):
+    ident = works(hooked)
+    with hooked.speaking(ident) as agent:
+        assert agent.hooks.messages(engine="hooked").over, "it is at work"
+        assert not agent.hooks.messages(engine="hooked", settling=True).over, "it may be about to stop"
+        for _ in range(2):  # the first time it is sent back
+            hears(hooked, ident, "Stop")
+        looked = agent.hooks.messages(engine="hooked")
+        assert (looked.over, looked.text, looked.messages) == (False, "", ())
+        (sent,) = hooked.fleet.messages.send("go on", agent=ident)
+        woken = agent.hooks.messages(engine="hooked")
+        assert (woken.over, woken.messages) == (True, (sent.id,))
+        assert woken.text.startswith(f"[fleet message {sent.id}] from tester: go on\n")
+        agent.hooks.acknowledge(messages=[sent.id])
+        assert waiting(hooked, ident) == []
+
+
+@pytest.mark.req("SEC-3")
+def test_only_an_agent_calls_its_hooks_and_only_those_of_its_own_engine(hooked):
+    ident = works(hooked)
+    with hooked.speaking(ident) as agent, pytest.raises(BadInput, match="only an agent on claude calls its hooks"):
+        agent.hooks.messages(engine="claude")
+    with pytest.raises(BadInput, match="only an agent on its engine calls its hooks"):
+        hooked.fleet.hooks.acknowledge(messages=[])
 
 
 @pytest.mark.req("ASK-1")

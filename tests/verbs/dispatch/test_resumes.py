@@ -6,6 +6,7 @@ from staging.stage import bundle_of, raw
 from fleet.errors.contested import ResumeInProgress
 from fleet.errors.families import Refused
 from fleet.errors.refused import NotResumable
+from fleet.model.dispatch.steps import HANDED_OFF
 from fleet.model.identity import Identity
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.resume import resume as resuming
@@ -82,3 +83,42 @@ def test_what_is_finished_or_followed_is_not_resumed(scene):
     with pytest.raises(NotResumable, match=f"{third} has followed"):
         scene.fleet.dispatches.resume(first)
     assert scene.fleet.dispatches.resume(third).predecessor == third
+
+
+def refusal(scene, ident: str) -> str:
+    """Why an ended attempt is not resumed."""
+    with pytest.raises(NotResumable) as refused:
+        scene.fleet.dispatches.resume(ident)
+    return refused.value.facts["why"]
+
+
+@pytest.mark.req("RES-10")
+def test_an_agent_that_exited_with_its_work_done_has_finished(scene):
+    ident = scene.work("a")
+    scene.commit("a")
+    scene.exit(ident)
+    assert refusal(scene, ident) == "it has finished: it exited with its work done"
+
+
+@pytest.mark.req("RES-10")
+def test_work_that_was_taken_up_closed_or_led_on_meanwhile_is_not_resumed(scene):
+    ident, fleet = scene.work("a"), scene.fleet
+    fleet.dispatches.stop(ident)
+    raw(fleet, "UPDATE tasks SET stage = 'fix'")
+    assert refusal(scene, ident) == "its task is at the stage fix now"
+    raw(fleet, "UPDATE tasks SET stage = 'worker'")
+    raw(fleet, f"UPDATE dispatches SET blocked_reason = '{HANDED_OFF}'")
+    assert refusal(scene, ident) == "it was handed off to a successor"
+    raw(fleet, "UPDATE dispatches SET blocked_reason = NULL")
+    fleet.tasks.retry(**TASK)
+    fleet.tasks.pause(**TASK)
+    assert refusal(scene, ident) == "its task is paused"
+    fleet.tasks.pause(**TASK, paused=False)
+    fleet.tasks.claim(**TASK)
+    assert refusal(scene, ident) == "its task is in_progress, by tester"
+    fleet.tasks.block(**TASK, reason="later")
+    assert refusal(scene, ident) == "its task is blocked, by tester"
+    fleet.tasks.abandon(**TASK)
+    assert refusal(scene, ident).startswith("its task is abandoned")
+    fleet.tasks.archive(**TASK)
+    assert refusal(scene, ident) == "its task is archived"

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from staging.stage import acted, claim_of, raw, standing
@@ -255,3 +256,18 @@ def test_a_session_without_our_mark_is_foreign_and_unknown_while_its_claim_is_al
     assert any("our name but not our mark" in line for line in standing(found))
     assert not [line for line in acted(found) if "session" in line]
     assert panes(scene) == [f"fleet-{ident}"]
+
+
+def test_while_git_lists_no_worktrees_only_a_half_made_one_in_which_nobody_worked_is_known_as_ours(scene, monkeypatch):
+    scene.dispatch("a")
+    index = Path(scene.repository, ".git/worktrees/a/index")
+
+    def seen(state: str) -> str:
+        raw(scene.fleet, f"UPDATE claims SET state = '{state}' WHERE kind = 'worktree'")
+        return KINDS["worktree"].look(claim_of(scene.fleet, "worktree", slug="a"), scene.fleet.world)
+
+    monkeypatch.setattr(type(scene.fleet.world.git), "worktrees", lambda _git, _repository: None)
+    Path(scene.home, "projects/p/worktrees/a/work").touch()
+    assert (seen("live"), seen("allocating")) == ("unknown", "unknown"), "somebody has worked in it"
+    index.unlink()  # git writes it last
+    assert (seen("live"), seen("allocating")) == ("unknown", "ours")

@@ -412,3 +412,48 @@ def test_the_list_shows_what_was_told_newest_first(scene, told):
     assert (oldest.task, oldest.over_at, oldest.trouble) == ("a", None, "")
     assert newest.told_at == iso(scene.clock.now())
     assert [each.task for each in scene.fleet.notices.list(most=1)] == ["b"]
+
+
+@pytest.mark.req("NOTE-1")
+@pytest.mark.parametrize(
+    ("channel", "found", "why"),
+    [
+        ("desktop", ("macos",), "osascript is not installed"),
+        ("desktop", ("DISPLAY",), "notify-send is not installed (Debian: libnotify-bin)"),
+        ("desktop", ("notify-send",), "this process belongs to no desktop"),
+        ("terminal", (), "no terminal is attached to fleet's tmux server"),
+        ("urls", (), "notify.urls is not set"),
+    ],
+)
+def test_a_channel_that_cannot_be_used_says_why(scene, monkeypatch, channel, found, why):
+    machine = type(scene.fleet.world.machine)
+    monkeypatch.setattr(machine, "is_mac", lambda _machine: "macos" in found)
+    monkeypatch.setattr(machine, "has", lambda _machine, program: program in found)
+    monkeypatch.setattr(machine, "variable", lambda _machine, name: name if name in found else "")
+    (tried,) = scene.fleet.notices.test(channel)
+    assert (tried.channel, tried.outcome, tried.text) == (channel, "absent", why)
+
+
+@pytest.mark.req("NOTE-1")
+def test_on_macos_the_desktop_is_told_by_osascript_and_a_failure_says_its_status(scene, monkeypatch, tmp_path):
+    program = tmp_path / "osascript"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{tmp_path}/words\nexit $(cat {tmp_path}/status)\n')
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(type(scene.fleet.world.machine), "is_mac", lambda _machine: True)
+    for status, outcome, text in ((0, "told", "osascript"), (3, "failed", "osascript exited with status 3")):
+        (tmp_path / "status").write_text(f"{status}")
+        (tried,) = scene.fleet.notices.test("desktop")
+        assert (tried.outcome, tried.text) == (outcome, text)
+    words = (tmp_path / "words").read_text().splitlines()
+    assert words[:6:2] == ["-e"] * 3
+    assert words[3] == "display notification (item 2 of argv) with title (item 1 of argv)"
+
+
+@pytest.mark.req("NOTE-1")
+def test_addresses_without_apprise_say_how_it_is_installed(scene, monkeypatch):
+    config = Path(scene.home, "config.toml")
+    config.write_text(f'{config.read_text()}notify.urls = ["json://127.0.0.1:1/x"]\n')
+    monkeypatch.setattr(type(scene.fleet.world.machine), "has_module", lambda _machine, _name: False)
+    (tried,) = scene.fleet.notices.test("urls")
+    assert (tried.outcome, tried.text) == ("failed", "`pip install 'fleet-agents[notify]'` installs apprise")

@@ -15,7 +15,7 @@ from fleet.model.agents.questions import ALLOW, choices_of
 from fleet.model.results.agents import Question, Sent
 from fleet.store import queries as q
 from fleet.verbs.agents import messages, questions
-from fleet.verbs.agents.deliver import deliver
+from fleet.verbs.agents.deliver import NOT_TAKEN, deliver
 from fleet.verbs.dispatch.find import SHORTEST_PREFIX
 from fleet.verbs.projects import allow
 from fleet.world.files.user_file import text_below
@@ -76,6 +76,8 @@ class Messages(Part):
         until = self._by.clock.ticks() + (ARRIVAL if "moment" in why else 0)
         while (delivered := self._delivered_message(ident)) is None and self._by.clock.ticks() < until:
             self._by.clock.wait(_BETWEEN_LOOKS)
+        if why == NOT_TAKEN:  # it was handed out, and did not arrive
+            delivered = None
         how = why or "the message waits" if delivered is None else delivered.how or "acknowledged"
         is_delivered = delivered is not None
         return Sent(id=ident, agent=to.dispatch, project=to.project, task=to.slug, delivered=is_delivered, how=how)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # How long the hook beside an idle agent has to wake it before the text is typed.
 _WAKE_TIME = 15 * SECOND
 INBOX = "the agent's next `fleet inbox` shows the message"
+NOT_TAKEN = "tmux did not take the message; fleet tries again"
 
 
 def deliver(context: Context, dispatch: str, listing: Listing) -> str:
@@ -103,7 +104,7 @@ def _type_message(context: Context, dispatch: str, engine: Engine, listing: List
         return f"nothing is typed while the agent's screen {shown}; {INBOX}"
     handed_out = context.commit(messages.mark_handed_out(dispatch, "typed", most=1))
     if handed_out and not context.world.tmux.paste(pane, messages.line(handed_out[0])):
-        return "tmux did not take the message; fleet tries again"
+        return NOT_TAKEN
     if handed_out and not hooked:  # otherwise the hook of the prompt event acknowledges what arrived
         context.commit(messages.acknowledge(dispatch, [handed_out[0].id]))
     return "more messages wait; fleet types one at a time" if _waiting_messages(context, dispatch) else ""

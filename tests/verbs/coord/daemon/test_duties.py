@@ -206,6 +206,28 @@ def test_messages_reach_agents_without_a_coordinator_and_nobody_is_started(scene
     assert (duty.every, coordinator) == (None, scene.fleet.coord.show(PROJECT).holder)
 
 
+def test_a_project_whose_agents_cannot_be_looked_after_is_named_and_the_others_are(
+    scene, daemon, monkeypatch, tmp_path
+):
+    scene.work("a")
+    scene.git("clone", "--quiet", scene.repository, str(tmp_path / "other"))
+    scene.fleet.projects.register(str(tmp_path / "other"), "zoo")
+    scene.fleet.tasks.add(project="zoo", title="b", slug="b")
+    scene.fleet.dispatches.start(Wanted(project="zoo", slug="b", engine="shell", command=("sleep", "1000")))
+    looked_after = []
+
+    def look_after(_agents, project: str) -> list[str]:
+        if project == PROJECT:
+            raise errors.Refused(what="not now")
+        looked_after.append(project)
+        return []
+
+    monkeypatch.setattr(type(daemon.agents), "look_after", look_after)
+    with pytest.raises(errors.FleetError, match=r"^p: not now$"):
+        Unattended().run(daemon)
+    assert looked_after == ["zoo"]
+
+
 # sweep ----------------------------------------------------------------------------------------------------------------
 @pytest.mark.req("SWEEP-2")
 @pytest.mark.parametrize("setting", ["report", "act"])

@@ -67,7 +67,7 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
         raise errors.GitRefused(what=f"find the branch {name}", why="somebody has deleted it")
     if tip is None or tip == base or git.contains(repository, name, tip):
         _refuse_work_elsewhere(context, job, slug)
-        return base if tip not in {None, base} and _has_work(context, job, slug, tip) else None
+        return base if tip is not None and _has_work(context, job, slug, tip, base) else None
     why_in_use = why_branch_in_use(git, repository, name)
     if why_in_use:
         raise errors.GitRefused(what=f"move the branch {name}", why=why_in_use)
@@ -107,13 +107,13 @@ def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> Non
     raise errors.NotMergeable(project=job.project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
-def _has_work(context: Context, job: Job, slug: str, tip: str | None) -> bool:
-    """Return whether the item's branch has moved from the commit that its last dispatch began at.
+def _has_work(context: Context, job: Job, slug: str, tip: str, base: str) -> bool:
+    """Return whether the item's branch, now at `tip`, has moved from the commit that its last dispatch began at.
 
-    True also when the task has no dispatch. `tip` is the branch's present commit, None without a branch.
+    When that dispatch is archived already: whether the branch is at another commit than the job's branch, now at `base`.
     """
     last = context.store.read(lambda rows: q.last_of_task(rows, project=job.project, slug=slug))
-    return last is None or last.base != tip
+    return tip != (base if last is None else last.base)
 
 
 def _settle_finisher(context: Context, job: Job, slug: str) -> None:
