@@ -31,7 +31,7 @@ TABLE = TableOf(_MODEL)
 
 @record(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """The price in dollars of a million tokens of each sort, which is also millionths of a dollar for one token."""
+    """The price of tokens of each sort, in dollars for a million tokens: the same number is millionths of a dollar for one."""
 
     input: float
     output: float
@@ -46,7 +46,7 @@ class Rates:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The rates of a model, with other rates for requests whose prompt is longer than `over` tokens."""
+    """The rates of a model, and `long`, the rates for requests whose prompt is longer than `over` tokens (None: no others)."""
 
     rates: Rates
     over: int | None = None
