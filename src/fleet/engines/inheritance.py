@@ -49,10 +49,10 @@ def inherited(given: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
 
 
 def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
-    """Return the environment from which an agent inherits that fleet starts by itself, without a person who asks.
+    """Return the environment from which agents inherit when fleet starts them by itself, without a person who asks.
 
-    It has the variables `kept`, which were stored from a person's shell. From this process's own environment (`own`) it has
-    only those that match no name or pattern in `known`; the pattern `*` in `known` is ignored.
+    It has the variables `kept`, which were stored from a person's shell. From this process's own environment (`own`) it
+    has only those that match no name or pattern in `known`; the pattern `*` in `known` is ignored.
     """
     names = tuple(name for name in known if name != EVERYTHING)
     return {name: value for name, value in own.items() if not is_named(name, names)} | dict(kept)

@@ -98,6 +98,6 @@ def rules_text(rules: Rules, allowed: Allowed) -> str:
 
 
 def _words_for_each(words: Iterable[str], commands: Iterable[str]) -> list[str]:
-    """Return all `words` for the first command, then for the next, and so on, with {command} replaced by the command."""
+    """Return all `words` once for each command, with {command} replaced by that command."""
     kept = list(words)
     return [word.replace("{command}", command) for command in commands for word in kept]

@@ -76,7 +76,7 @@ class Rule:
 
     state: str
     match: Pattern
-    # Whether a screen that matches also has an empty input box, into which text can be typed. Some states always have one.
+    # Whether a matching screen also has an empty input box, into which text can be typed. Some states always have one.
     box: bool = False
 
 
@@ -84,8 +84,8 @@ class Rule:
 class Before:
     """A value that a file must have before the engine is started; without it the engine would stop at a dialog.
 
-    `path` has the keys that lead to the value, which has to be `equals`. `why` and `advice` become the message when it is
-    not. The value is not checked at the autonomy `unless`.
+    `path` has the keys that lead to the value, which has to be `equals`. `why` and `advice` become the message when it
+    is not. The value is not checked at the autonomy `unless`.
     """
 
     file: str
@@ -100,7 +100,7 @@ class Before:
 class Check:
     """How to check an engine without an account.
 
-    `dialect` says what replaces the model; `env` has environment variables, and `files` the files of a HOME for the check.
+    `dialect` says what replaces the model; `env` has environment variables, `files` the files of a HOME for the check.
     """
 
     dialect: str
@@ -133,24 +133,24 @@ class Engine:
     # Matches printed text that says that the engine refused a tool because there was no person to ask.
     refused: Pattern | None = None
     interactive: bool = False
-    # Whether the engine hides the person's git configuration from its tools, so that variables have to name the committer.
+    # Whether the engine hides the person's git configuration from its tools, so that variables must name the committer.
     committer: bool = False
     # Patterns of the variables that an agent must not inherit, because they belong to an agent that asked for it.
     unset: tuple[str, ...] = ()
-    # The names or patterns of the variables that an agent inherits besides the usual ones, None for all; and the names of
-    # those that it cannot work without.
+    # The names or patterns of the variables that an agent inherits besides the usual ones, None for all; and the names
+    # of those that it cannot work without.
     passes: tuple[str, ...] | None = None
     require: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     exit_signal: str = "SIGTERM"
     # What the engine's own sandbox has to allow, as text for people.
     sandbox: str = ""
-    # The words for each autonomy; and the variable by which a person declares, with the value 1, a sandbox around fleet.
+    # The words for each autonomy; and the variable whose value 1 declares that there is a sandbox around fleet.
     autonomy: dict[str, tuple[str, ...]] = field(default_factory=dict)
     root_sandbox: str = ""
-    # The words that let the engine run commands with a given beginning without a question; they replace {allow} in [autonomy].
+    # The words that allow all commands with one beginning without a question; they replace {allow} in [autonomy].
     allow: tuple[str, ...] = ()
-    # The same for one whole command; and the variable, or the file with rules, that takes such commands instead of words.
+    # The same for one whole command; and the variable, or the file with rules, that takes allowed commands instead.
     allow_exactly: tuple[str, ...] = ()
     permissions: Permissions | None = None
     rules: Rules | None = None
@@ -237,8 +237,8 @@ TABLE = Table(
 )
 
 
-# The engines that were read before, by the path and the bytes of their files. A cache of functools would cost its import, which
-# takes longer than reading an engine.
+# The engines that were read before, by the path and the bytes of their files. A cache of functools would cost its
+# import, which takes longer than reading an engine.
 _PARSED: dict[tuple[str, bytes], Engine] = {}
 _MOST_PARSED = 16
 
@@ -381,7 +381,7 @@ def _table_of(kind: Callable[..., object]) -> Callable[[dict[str, Any]], object]
 
 
 def _parse_before(given: dict[str, Any]) -> Before:
-    """Return the value that a file must have before the engine is started, from a table [[before]] of the engine's file."""
+    """Return what a table [[before]] of the engine's file demands before the engine is started."""
     texts = {key: str(given.get(key, "")) for key in ("file", "why", "advice", "unless")}
     return Before(path=tuple(str(part) for part in given["path"]), equals=given["equals"], **texts)
 

@@ -75,9 +75,9 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: SeenResource | No
     """Give one claim of a bundle to the bundle's new owner.
 
     `wanted` is the claim that the new owner needs, `existing` the one that is recorded (None: none), `seen` what was
-    observed of its resource (None only without `existing`). Return the claim whose resource still has to be created; None
-    when the resource exists. Raise OtherHost when the existing claim belongs to another home or host; BundleHeld while
-    another process works on it, or when its resource can neither be taken over nor is proven absent.
+    observed of its resource (None only without `existing`). Return the claim whose resource still has to be created;
+    None when the resource exists. Raise OtherHost when the existing claim belongs to another home or host; BundleHeld
+    while another process works on it, or when its resource can neither be taken over nor is proven absent.
     """
     if existing is None:
         return _insert_claim(tx, wanted)

@@ -185,7 +185,8 @@ class PostgresStore(Store):
     def _refuse_newer(self, said: psycopg.Cursor[tuple[Any, ...]]) -> None:
         """Roll back and raise StoreNewer when a newer fleet has migrated the database since it was opened.
 
-        `said` has the results of the statements that began the transaction; the last one is the database's schema version.
+        `said` has the results of the statements that began the transaction; the last one is the database's schema
+        version.
         """
         while said.nextset():
             pass
@@ -240,7 +241,7 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return an address as `postgresql://HOST/DATABASE`, without user and password; `postgresql` when it cannot be parsed."""
+    """Return an address as `postgresql://HOST/DATABASE`, without password; `postgresql` when it cannot be parsed."""
     parts = _parts(url)
     return f"postgresql://{parts.get('host', 'localhost')}/{parts.get('dbname', '')}" if parts else "postgresql"
 

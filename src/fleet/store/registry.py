@@ -21,8 +21,9 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
     """Open the store of a fleet home; create or migrate it if needed.
 
     `wait` is the longest time to wait for a lock, in seconds, when the settings say more (None: as the settings say).
-    `had` is the kind of database that the home had before, '' for none: if it had one that is missing now, raise StoreGone
-    instead of creating one, unless the home moves from SQLite to a server. Raise DriverMissing when psycopg is missing.
+    `had` is the kind of database that the home had before, '' for none: if it had one that is missing now, raise
+    StoreGone instead of creating one, unless the home moves from SQLite to a server. Raise DriverMissing when psycopg
+    is missing.
     """
     url, told = _store_setting(home)
     wait = told if wait is None else min(wait, told)

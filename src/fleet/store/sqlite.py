@@ -114,7 +114,7 @@ class SqliteStore(Store):
         self._file = (0, 0)
         # The path of the write-ahead log, which is beside the real file even when the database's path is a symlink.
         self._wal_path = ""
-        # True: the disk was full when the database was opened. Each read then opens it exclusively, and closes it afterwards.
+        # Whether the disk was full at opening. Each read then opens the database exclusively, and closes it afterwards.
         self._is_full = False
         self._db = self._open()
 

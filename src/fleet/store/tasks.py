@@ -96,8 +96,8 @@ def _refuse_announced(tx: Tx, project: str, slug: str) -> None:
 def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason: str | None, message: str) -> bool:
     """Block a task that cannot be merged, at the `stage` that can mend it, and write `message` into the task's log.
 
-    `was` is the task's status before. Return False, and change nothing, when the task no longer has that status, or when
-    that status is failed or abandoned.
+    `was` is the task's status before. Return False, and change nothing, when the task no longer has that status, or
+    when that status is failed or abandoned.
     """
     if (was, "park") not in STEPS:
         return False

@@ -67,8 +67,8 @@ class Rows:
 class Tx(Rows):
     """A transaction, for reading and writing.
 
-    `dispatch`, `project`, `slug` and `what` are written into its operation: whom the operation is about, and facts. `seq`
-    is the operation's sequence number. `dispatch` is the caller's, unless the work sets another one.
+    `dispatch`, `project`, `slug` and `what` are written into its operation: what the operation is about, and facts.
+    `seq` is the operation's sequence number. `dispatch` is the caller's, unless the work sets another one.
     """
 
     __slots__ = ("caller", "dispatch", "project", "seq", "slug", "what")
@@ -162,8 +162,8 @@ class Store:
         """Call `work` in one transaction, write one operation, commit, and return the result of `work`.
 
         When `work` raises an error, nothing is changed. The operation is stored under the idempotency key in `by`, with
-        `why` and a fingerprint of `request`. When the key was used before for the same request, `work` is not called, and
-        the stored result is returned; for another request raise KeyReused.
+        `why` and a fingerprint of `request`. When the key was used before for the same request, `work` is not called,
+        and the stored result is returned; for another request raise KeyReused.
         """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction(f"transaction {why!r}")

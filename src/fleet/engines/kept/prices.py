@@ -31,7 +31,7 @@ TABLE = TableOf(_MODEL)
 
 @record(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """The price of tokens of each sort, in dollars for a million tokens: the same number is millionths of a dollar for one."""
+    """Prices by sort of token: dollars for a million tokens, which is also millionths of a dollar for one token."""
 
     input: float
     output: float
@@ -46,7 +46,7 @@ class Rates:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The rates of a model, and `long`, the rates for requests whose prompt is longer than `over` tokens (None: no others)."""
+    """The rates of a model, and the rates `long` for prompts of more than `over` tokens (None: the same rates)."""
 
     rates: Rates
     over: int | None = None

@@ -39,7 +39,7 @@ class Position(NamedTuple):
 
 
 class SpentTokens(NamedTuple):
-    """The tokens of one answer of a model that were not counted before; `model` is "" when its name is not known yet."""
+    """The tokens of one answer that were not counted before; `model` is "" when the model is not known yet."""
 
     model: str
     tokens: Tokens
