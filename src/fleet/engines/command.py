@@ -35,7 +35,7 @@ class Filling:
     fleet_home: str = ""
     git_dirs: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
-    # Commands that the agent may run without a question, by their first words.
+    # The commands that the agent may run without a question: whole commands, and beginnings of commands.
     allow: Allowed = NOTHING
 
 
@@ -48,7 +48,10 @@ def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str
 
 
 def headless(engine: Engine, filling: Filling) -> list[str]:
-    """Return the command line that does one task without a terminal and exits; [] when the engine cannot do that."""
+    """Return the command line that does one task without a terminal and exits; [] when the engine cannot do that.
+
+    An engine that is not interactive needs no command line of its own for it: its `start` does that.
+    """
     template = engine.headless or (() if engine.interactive or "{command}" in engine.start else engine.start)
     return [filled for word in template for filled in _expand_word(engine, word, filling)]
 
@@ -69,9 +72,9 @@ def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
 
 
 def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
-    """Return whether the engine has to be told the directories that git writes to, for its own sandbox at this autonomy.
+    """Return whether the engine's command line at this autonomy names the directories that git writes to.
 
-    `autonomy` is None when no level is set.
+    An engine with a sandbox of its own lets the agent write there only when told. `autonomy` is None when none is set.
     """
     return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
 

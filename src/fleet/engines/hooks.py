@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 # Marks the hooks that `fleet hooks install` wrote: a comment for the shell.
 MARK = "# by fleet hooks install"
+# Names of events that no engine has: the wait beside an idle agent, and a call of fleet's status line.
 IDLES = "fleet-idles"
 _STATUS = "fleet-status"
 _SYNC_TIMEOUT, _ASYNC_TIMEOUT = 30, 120
@@ -141,7 +142,7 @@ def states_without_hook(engine: Engine) -> frozenset[str]:
 def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
     """Return the text of the settings file with hooks that the engine is started with at this autonomy.
 
-    The autonomy None stands for no set level.
+    `autonomy` is None when none is set; `fleet` is the path of the program fleet.
     """
     hooks = hooks_of(engine)
     also = {**hooks.also.get("always", {}), **hooks.also.get(autonomy or "", {})}
@@ -175,9 +176,9 @@ def _command_entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
 
 
 def limit(hooks: Hooks, event: str) -> int:
-    """Return how long the engine waits for a hook, in the engine's own time unit.
+    """Return how long the engine waits for the hook of an event, in the engine's own time unit.
 
-    It is longer than the hook's own limit, so that the hook can still reply.
+    The hook itself gives up earlier, so that it can still reply.
     """
     if hooks.events[event] == "asks":
         return (hooks.wait + _SYNC_TIMEOUT) * hooks.unit
@@ -185,7 +186,7 @@ def limit(hooks: Hooks, event: str) -> int:
 
 
 def command(engine: Engine, event: str, fleet: str) -> str:
-    """Return the shell command for an event; `fleet` is the path of the program fleet.
+    """Return the shell command that an engine runs at an event; `fleet` is the path of the program fleet.
 
     It uses exec, so that the hook is a direct child of the engine.
     """

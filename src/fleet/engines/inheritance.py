@@ -49,10 +49,10 @@ def inherited(given: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
 
 
 def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
-    """Return the environment for an agent that fleet starts by itself: `kept`, the variables stored from a person's shell.
+    """Return the environment from which agents inherit when fleet starts them by itself, without a person who asks.
 
-    From this process's own environment (`own`), the agent gets only the variables that match no name or pattern in
-    `known`; the pattern `*` does not count.
+    It has the variables `kept`, which were stored from a person's shell. From this process's own environment (`own`) it
+    has only those that match no name or pattern in `known`; the pattern `*` in `known` is ignored.
     """
     names = tuple(name for name in known if name != EVERYTHING)
     return {name: value for name, value in own.items() if not is_named(name, names)} | dict(kept)
@@ -61,13 +61,13 @@ def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[
 def at_launch(pane: Mapping[str, str], passed: Mapping[str, str]) -> dict[str, str]:
     """Return the environment in which an agent is launched.
 
-    It has the variables `passed`, and those of its pane that describe the terminal.
+    It has the variables `passed`, and from the environment of its pane those that describe the terminal, and FLEET_*.
     """
     return {**passed, **{name: value for name, value in pane.items() if _matches_pattern(name, _OF_PANE)}}
 
 
 def is_named(name: str, named: tuple[str, ...]) -> bool:
-    """Return whether a variable is one of the names, or matches one of the patterns.
+    """Return whether a variable is one of the names in `named`, or matches one of the patterns there.
 
     Some variables, such as TERM and those that begin with GIT_, have to be named in full; no pattern matches them.
     """

@@ -71,9 +71,9 @@ def words(engine: Engine, allowed: Allowed) -> list[str]:
 
 
 def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
-    """Return the variable that lets the engine run these commands without asking, as {name: value}.
+    """Return the variable that lets the engine, or its hook, run these commands without asking, as {name: value}.
 
-    {} if the engine takes no such variable.
+    {} when the engine is told of the commands in another way, or cannot be told.
     """
     table = engine.permissions
     if engine.hooks is not None and "permits" in engine.hooks.events.values():
@@ -98,6 +98,6 @@ def rules_text(rules: Rules, allowed: Allowed) -> str:
 
 
 def _words_for_each(words: Iterable[str], commands: Iterable[str]) -> list[str]:
-    """Return the words once for each command, with {command} replaced."""
+    """Return all `words` once for each command, with {command} replaced by that command."""
     kept = list(words)
     return [word.replace("{command}", command) for command in commands for word in kept]

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def expand_path(path: str, env: Mapping[str, str] = os.environ) -> str:
-    """Return a path with ~ and variables replaced; `${NAME:-~/x}` means the variable NAME, or ~/x when it is not set."""
+    """Return a path with ~ and variables replaced; a $NAME that is not set stays as it is.
+
+    `${NAME:-~/x}` means the variable NAME, or ~/x when it is not set or empty.
+    """
     moved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: env.get(match[1]) or match[2], path)
     filled = re.sub(r"\$(\w+)", lambda match: env.get(match[1], match[0]), moved)
     home = env.get("HOME", "")

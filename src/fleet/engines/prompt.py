@@ -11,7 +11,10 @@ BUILT_IN = f"{os.path.dirname(__file__)}/prompts"
 
 
 def prompt(home: str, kind: str, facts: dict[str, str]) -> str:
-    """Return the prompt for a kind of dispatch. Placeholders that are not in `facts` stay unchanged."""
+    """Return the prompt for a kind of dispatch, with each {placeholder} replaced by its value in `facts`.
+
+    Placeholders that are not in `facts` stay unchanged.
+    """
     return re.sub(r"\{(\w+)\}", lambda found: facts.get(found[1], found[0]), _template(home, kind))
 
 

@@ -54,7 +54,10 @@ DIALECTS = ("messages", "responses", "contents", "script", "command")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """A regular expression of an engine's file. It is compiled when it is used: to compile an engine's takes half an interpreter start."""
+    """A regular expression of an engine's file, compiled only when it is used.
+
+    Compiling all those of one engine takes half an interpreter start.
+    """
 
     text: str
 
@@ -69,14 +72,11 @@ class Pattern:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A pattern that recognises one state of an agent on its screen.
-
-    `box`: the screen then also shows an empty input box.
-    """
+    """A pattern that recognises one state of an agent on its screen."""
 
     state: str
     match: Pattern
-    # Whether the screen has an empty input box, into which text can be typed.
+    # Whether a matching screen also has an empty input box, into which text can be typed. Some states always have one.
     box: bool = False
 
 
@@ -84,7 +84,8 @@ class Rule:
 class Before:
     """A value that a file must have before the engine is started; without it the engine would stop at a dialog.
 
-    `path` are the keys that lead to the value, which has to be `equals`. The check is left out at the autonomy `unless`.
+    `path` has the keys that lead to the value, which has to be `equals`. `why` and `advice` become the message when it
+    is not. The value is not checked at the autonomy `unless`.
     """
 
     file: str
@@ -97,7 +98,10 @@ class Before:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Check:
-    """How to check an engine without an account: the stub for its model (`dialect`), variables, files of a HOME."""
+    """How to check an engine without an account.
+
+    `dialect` says what replaces the model; `env` has environment variables, `files` the files of a HOME for the check.
+    """
 
     dialect: str
     env: dict[str, str] = field(default_factory=dict)
@@ -129,21 +133,24 @@ class Engine:
     # Matches printed text that says that the engine refused a tool because there was no person to ask.
     refused: Pattern | None = None
     interactive: bool = False
-    # Whether it hides the person's git configuration from its tools, so that variables have to name the committer.
+    # Whether the engine hides the person's git configuration from its tools, so that variables must name the committer.
     committer: bool = False
+    # Patterns of the variables that an agent must not inherit, because they belong to an agent that asked for it.
     unset: tuple[str, ...] = ()
-    # The names or patterns of the variables that an agent inherits, None for all; and the names of those that it
-    # cannot work without.
+    # The names or patterns of the variables that an agent inherits besides the usual ones, None for all; and the names
+    # of those that it cannot work without.
     passes: tuple[str, ...] | None = None
     require: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     exit_signal: str = "SIGTERM"
+    # What the engine's own sandbox has to allow, as text for people.
     sandbox: str = ""
+    # The words for each autonomy; and the variable whose value 1 declares that there is a sandbox around fleet.
     autonomy: dict[str, tuple[str, ...]] = field(default_factory=dict)
     root_sandbox: str = ""
-    # The words that let it run one command without a question, where a word of [autonomy] is {allow}.
+    # The words that allow all commands with one beginning without a question; they replace {allow} in [autonomy].
     allow: tuple[str, ...] = ()
-    # The same for one command without anything after it; and the variable that takes such commands instead.
+    # The same for one whole command; and the variable, or the file with rules, that takes allowed commands instead.
     allow_exactly: tuple[str, ...] = ()
     permissions: Permissions | None = None
     rules: Rules | None = None
@@ -151,7 +158,7 @@ class Engine:
     screen: tuple[Rule, ...] = ()
     hooks: Hooks | None = None
     status_file: StatusFile | None = None
-    # Where it writes how many tokens its agents use; None: that is not known.
+    # Where the engine writes how many tokens its agents use; None: that is not known.
     usage: Usage | None = None
     check: Check | None = None
     # The files of the person's home directory that an agent has in fleet's sandbox.
@@ -230,14 +237,17 @@ TABLE = Table(
 )
 
 
-# The engines that were read before, by the path and the bytes of their files. To import functools for its cache takes longer than
-# to read one.
+# The engines that were read before, by the path and the bytes of their files. A cache of functools would cost its
+# import, which takes longer than reading an engine.
 _PARSED: dict[tuple[str, bytes], Engine] = {}
 _MOST_PARSED = 16
 
 
 def __getattr__(name: str) -> Path:
-    """Return BUILT_IN, the folder of the built-in engines, as a Path. Importing pathlib takes longer than reading an engine."""
+    """Return the module's attribute BUILT_IN, the folder of the built-in engines as a Path, when somebody asks for it.
+
+    It is not a plain attribute, because importing pathlib takes longer than reading an engine.
+    """
     if name != "BUILT_IN":
         raise AttributeError(name)
     from pathlib import Path  # noqa: PLC0415 - it takes longer than reading an engine
@@ -277,7 +287,10 @@ def engine(home: str, name: str) -> Engine:
 
 
 def file_of(home: str, name: str) -> str:
-    """Return the path of the file that describes an engine; raise Absent for none, BadName for an invalid name."""
+    """Return the path of the file that describes an engine: the user's own, else the built-in one.
+
+    Raise Absent when there is none, BadName for an invalid name.
+    """
     names.engine(name)
     for folder in (f"{home}/{paths.ENGINES}", _BUILT_IN):
         path = f"{folder}/{name}{_ENDING}"
@@ -368,13 +381,13 @@ def _table_of(kind: Callable[..., object]) -> Callable[[dict[str, Any]], object]
 
 
 def _parse_before(given: dict[str, Any]) -> Before:
-    """Return a check that an engine wants before its agent starts, from a table of the engine's file."""
+    """Return what a table [[before]] of the engine's file demands before the engine is started."""
     texts = {key: str(given.get(key, "")) for key in ("file", "why", "advice", "unless")}
     return Before(path=tuple(str(part) for part in given["path"]), equals=given["equals"], **texts)
 
 
 def _screen_rule(given: dict[str, Any]) -> Rule:
-    """Return the rule that recognizes an agent's state on its screen, from a table of the engine's file."""
+    """Return the rule that recognises an agent's state on its screen, from a table [[screen]] of the engine's file."""
     return Rule(state=given["state"], match=_pattern(given["match"]), box=given.get("box") is True)
 
 
@@ -432,9 +445,9 @@ def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
 
 
 def _last_lines(screen: str) -> str:
-    """Return the last 40 lines of a screen, with runs of blank lines reduced to one.
+    """Return the last 40 lines of a screen, after each run of blank lines was reduced to one.
 
-    Some engines leave half the pane empty.
+    Otherwise the 40 lines could be mostly blank: some engines leave half the pane empty.
     """
     lines = [line.rstrip() for line in screen.rstrip().splitlines()]
     kept = [line for line, above in zip(lines, ["", *lines], strict=False) if line or above]

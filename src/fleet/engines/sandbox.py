@@ -3,7 +3,7 @@
 An engine's file has a table [sandboxed], with paths as in a shell (~, $NAME, ${NAME:-~/x}):
 
     read        files and folders of the person's own that the agent reads
-    write       those that it writes; one that ends in / is a folder, and is made if it is missing
+    write       files and folders that it writes; a path that ends in / is a folder, and is made if it is missing
     copy        files of which each agent gets a copy of its own, whose changes are lost
     programs    other programs that it starts
 """
@@ -29,7 +29,7 @@ _SYSTEM = (
 _RESOLVER = "/etc/resolv.conf"
 # Folders that are empty in each sandbox.
 _OWN_FOLDERS = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - names inside the sandbox
-# Variables that name sockets and folders that are not there.
+# Variables that name sockets and folders that do not exist in the sandbox: an agent there does not get them.
 LEFT_OUT = frozenset(
     ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "TMPDIR", "TMUX", "TMUX_PANE")
 )
@@ -57,7 +57,8 @@ TABLE = Table("[sandboxed]", dict.fromkeys(("read", "write", "copy", "programs")
 class Inside:
     """The paths that exist in a sandbox: as `empty` folders, to `read`, or to `write`.
 
-    What is said of a path overrides what is said of the folder around it. `kept` paths are always read-only.
+    A path may be treated differently from the folder that contains it. `kept` paths are read-only even if they are also
+    in `write`.
     """
 
     empty: tuple[str, ...] = ()
@@ -144,13 +145,13 @@ def places_of_program(path: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
 
 
 def shows(path: str, hidden: Iterable[str]) -> bool:
-    """Return whether a folder contains one of the paths `hidden`, or is one; always True for `/`."""
+    """Return whether a folder would show one of the paths `hidden`: it contains or is one. Always True for `/`."""
     real = os.path.realpath(path).rstrip("/")
     return real in _ROOTS or any(f"{os.path.realpath(place)}/".startswith(f"{real}/") for place in hidden)
 
 
 def _links(path: str) -> Iterator[str]:
-    """Yield a path, and each path that its symlinks lead to in turn."""
+    """Yield a path, then, while the last one is a symlink, the path that it points to; at most 40 paths."""
     for _ in range(40):
         yield path
         if not os.path.islink(path):

@@ -22,9 +22,9 @@ _LAST_PORT = 65_535
 
 @record(frozen=True, slots=True, kw_only=True)
 class SeenResource:
-    """What was observed about a bundle's claim before the transaction.
+    """What was observed of the resource of a bundle's claim before the transaction.
 
-    `free`: no process creates or releases the resource. `look`: whether the resource is ours, absent, foreign or unknown.
+    `free`: no process creates or releases it now. `look`: whether it is ours, absent, foreign or unknown.
     """
 
     free: bool
@@ -37,9 +37,9 @@ def claims_of_bundle(rows: Rows, project: str, slug: str) -> list[Claim]:
 
 
 def own_bundle(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
-    """Make a dispatch the owner of a task's bundle, which is created if there is none.
+    """Make a dispatch the owner of a task's bundle, and record that; the bundle's row is added if there is none.
 
-    `kind` is the kind of the dispatch. Raise BundleHeld while the present owner, another dispatch, is unfinished.
+    `kind` is the kind of the dispatch. Raise BundleHeld while the dispatch that owns the bundle now is unfinished.
     """
     bundle = q.bundle_of(tx, project=project, slug=slug)
     if bundle is None:
@@ -75,9 +75,9 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: SeenResource | No
     """Give one claim of a bundle to the bundle's new owner.
 
     `wanted` is the claim that the new owner needs, `existing` the one that is recorded (None: none), `seen` what was
-    observed of it. Return the claim whose resource still has to be created; None when the resource exists. Raise
-    OtherHost when the existing claim belongs to another home or host; BundleHeld while another process works on it, or
-    when its resource is in a state that was not expected.
+    observed of its resource (None only without `existing`). Return the claim whose resource still has to be created;
+    None when the resource exists. Raise OtherHost when the existing claim belongs to another home or host; BundleHeld
+    while another process works on it, or when its resource can neither be taken over nor is proven absent.
     """
     if existing is None:
         return _insert_claim(tx, wanted)
@@ -142,7 +142,7 @@ def _free_port_block(taken: list[tuple[int, int]], *, first: int, size: int) -> 
 def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]:
     """Return the environment variables that tell an agent its worktree's ports.
 
-    {} when the worktree has none, and for a coordinator (its slug is None).
+    {} when the worktree has no ports, and when `slug` is None, as for a coordinator.
     """
     block = q.ports_of_bundle(rows, project=project, slug=slug) if slug else None
     return {"FLEET_PORT_BASE": str(block.base), "FLEET_PORT_COUNT": str(block.size)} if block else {}
@@ -192,5 +192,5 @@ def add_claim(tx: Tx, claim: Claim) -> None:
 
 
 def _holder_text(held: ClaimRow) -> str:
-    """Return who holds a claim, as text: a dispatch, a job or a process."""
+    """Return who holds a claim, as text: a dispatch, a job or a process; "someone" when none is recorded."""
     return held.dispatch or (f"job {held.job}" if held.job else held.actor or "someone")

@@ -112,8 +112,8 @@ class PostgresStore(Store):
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
         """Run a transaction as `Store.transact` says.
 
-        When the connection breaks during the commit, ask the server whether the transaction was committed: return its
-        result if so, else raise StoreUnreachable. Raise OutcomeUnknown when the server does not answer.
+        When the connection breaks during the commit, ask the server whether the transaction was committed. If it was,
+        return its result; if not, raise StoreUnreachable. Raise OutcomeUnknown when the server does not answer.
         """
         try:
             return super().transact(why, work, by, *request)
@@ -135,8 +135,8 @@ class PostgresStore(Store):
     def _outcome(self, why: str, by: Caller) -> q.OperationResult | None:
         """Return the operation that was committed under the key in `by`, with its result; None when none was.
 
-        Take the writers' lock first, so that no server process can still be committing it. Raise OutcomeUnknown, with
-        `why`, when the server does not answer.
+        Take the writers' lock first, so that the lost commit cannot still be under way on the server. Raise
+        OutcomeUnknown, with `why`, when the server does not answer.
         """
         try:
             return q.operation_by_key(self._begin(by), key=by.key)
@@ -183,9 +183,10 @@ class PostgresStore(Store):
         }
 
     def _refuse_newer(self, said: psycopg.Cursor[tuple[Any, ...]]) -> None:
-        """Raise StoreNewer when a newer fleet has migrated the database since it was opened.
+        """Roll back and raise StoreNewer when a newer fleet has migrated the database since it was opened.
 
-        The last result of `said` is the schema version in the database.
+        `said` has the results of the statements that began the transaction; the last one is the database's schema
+        version.
         """
         while said.nextset():
             pass
@@ -286,8 +287,8 @@ def open_postgres(
 ) -> Store:
     """Open the store at an address; create or migrate its tables if needed.
 
-    `had` is the error to raise when the tables are missing, because the home had a database there before; None: create
-    them. `wait` is how many seconds to wait for a lock.
+    `had` is the error to raise when the tables are missing although the home had them before; with None, missing tables
+    are created. `wait` is how many seconds each transaction waits for a lock.
     """
     with connect(url) as db:
         try:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
     """Open the store of a fleet home; create or migrate it if needed.
 
-    `wait`, in seconds, replaces a longer waiting time of the settings. `had` is the kind of database that the home has had,
-    '' for none: raise StoreGone when the database is missing, unless the home moves from SQLite to a server.
+    `wait` is the longest time to wait for a lock, in seconds, when the settings say more (None: as the settings say).
+    `had` is the kind of database that the home had before, '' for none: if it had one that is missing now, raise
+    StoreGone instead of creating one, unless the home moves from SQLite to a server. Raise DriverMissing when psycopg
+    is missing.
     """
     url, told = _store_setting(home)
     wait = told if wait is None else min(wait, told)
@@ -40,8 +42,8 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
 def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
     """Open the home's SQLite database; create or migrate it if needed.
 
-    `wait` is in seconds. `had` is the kind of database that the home has had, '' for none: if it had one, raise
-    StoreGone when the file is missing.
+    `wait` is how many seconds to wait for a lock. `had` is the kind of database that the home had before, '' for none:
+    if it had one, raise StoreGone when the file is missing.
     """
     try:
         return SqliteStore(home, funnel, wait=wait)
@@ -57,7 +59,8 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
 def _store_setting(home: str) -> tuple[str, float]:
     """Return the store's address, or "sqlite", and how many seconds to wait for its lock.
 
-    Parsing TOML takes one and a half interpreter starts. So config.toml is parsed only if its text leaves a doubt.
+    Parsing TOML takes one and a half interpreter starts. So config.toml is parsed only if a short look at its text does
+    not tell both.
     """
     path = f"{home}/{HOME_FILE}"
     known = _known_setting(path) if os.path.lexists(path) else (SQLITE, WAIT)
@@ -70,7 +73,10 @@ def _store_setting(home: str) -> tuple[str, float]:
 
 
 def _known_setting(path: str) -> tuple[str, float] | None:
-    """Return the store's address and seconds to wait, from a settings file; None when that needs a parser of TOML."""
+    """Return the store's address and seconds to wait, from a settings file, without parsing it as TOML.
+
+    None when that is not possible, or the file cannot be read.
+    """
     try:
         with open(path, encoding="utf-8") as file:
             return store_setting(file.read(), elsewhere=ELSEWHERE)

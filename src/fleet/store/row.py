@@ -17,7 +17,7 @@ class Row(Value):
 class Query:
     """One SQL statement, in the dialects of SQLite and PostgreSQL.
 
-    `row` is the class of its rows; None for a statement that writes.
+    `row` is the class of the rows that it returns; None for a statement that writes.
     """
 
     __slots__ = ("name", "postgres", "row", "sqlite")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _LOG = "-wal"  # the suffix of the write-ahead log
 MARK = 0x666C6565  # "flee", in the header of every database of ours
 SCHEMA = 16
+# How many seconds SQLite itself waits for its lock in one attempt; `retry_while_busy` makes more attempts.
 _SLICE = 0.1
 _NO_FILE = (-1, -1)
 # Another process uses the database. SQLITE_PROTOCOL: too many processes used the index of the write-ahead log at once.
@@ -51,7 +52,7 @@ class MissingDatabase(Exception):
 
 
 class OldDatabase(Exception):
-    """The database has another schema version than this program: an older one, or one of a newer fleet."""
+    """The database's schema version is not this program's: it is older, or a newer fleet has migrated the database."""
 
 
 class SqliteRows(Rows):
@@ -113,7 +114,7 @@ class SqliteStore(Store):
         self._file = (0, 0)
         # The path of the write-ahead log, which is beside the real file even when the database's path is a symlink.
         self._wal_path = ""
-        # The disk is full: each read opens the database exclusively, and closes it afterwards.
+        # Whether the disk was full at opening. Each read then opens the database exclusively, and closes it afterwards.
         self._is_full = False
         self._db = self._open()
 
@@ -171,8 +172,8 @@ class SqliteStore(Store):
     def _open(self) -> sqlite.Connection:
         """Open the database and return the connection.
 
-        Raise MissingDatabase when there is none, OldDatabase when its schema version is another one, and a StoreError
-        when it cannot be used.
+        Raise MissingDatabase when there is none, OldDatabase when its schema version is not this program's, and a
+        StoreError when it cannot be used.
         """
         if not os.path.lexists(self.path):
             raise MissingDatabase

@@ -111,7 +111,10 @@ def _apply_migrations(db: sqlite.Connection, wait: float, due: tuple[Migration, 
 
 
 def _backup_database(home: str, db: sqlite.Connection, version: int) -> None:
-    """Copy the database into the home's folder of backups, under a name with its schema `version` and the time."""
+    """Copy the database into the home's folder of backups, under a name with its schema `version` and the time.
+
+    The caller holds the lock of the writers.
+    """
     folder = Path(home, paths.BACKUPS)
     folder.mkdir(mode=0o700, exist_ok=True)
     discard_unfinished(home)

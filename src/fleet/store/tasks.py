@@ -35,9 +35,9 @@ def missing_error(rows: Rows, project: str, slug: str) -> errors.NoSuchProject |
 
 
 def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
-    """Assign a ready task to the caller, by compare and set; return whether that worked.
+    """Assign a ready task to the caller and put it in progress, by compare and set; return whether that worked.
 
-    With `override`, also an open task that is not ready.
+    With `override`, an open task that is not ready can be assigned, too.
     """
     query = q.claim_task_all_the_same if override else q.claim_task
     return query(tx, project=project, slug=slug, after=target(STEPS, "claim"), actor=tx.caller.actor, at=tx.at) == 1
@@ -48,8 +48,8 @@ def end(
 ) -> list[str]:
     """End or block a task, which was in the state `was`; return the slugs of tasks that became ready.
 
-    `work` is the commit with its work, None when none was reported. Raise BeingMerged while a finisher publishes the
-    merge of the task, NoSuchTask when the task is no longer in that state.
+    `work` is the commit with its work; None leaves the recorded commit as it is. Raise BeingMerged while a finisher
+    publishes the merge of the task, NoSuchTask when the status or assignee of the task is no longer that of `was`.
     """
     _refuse_announced(tx, project, slug)
     keeps = was.assignee == tx.caller.actor or was.status != "in_progress"
@@ -96,7 +96,8 @@ def _refuse_announced(tx: Tx, project: str, slug: str) -> None:
 def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason: str | None, message: str) -> bool:
     """Block a task that cannot be merged, at the `stage` that can mend it, and write `message` into the task's log.
 
-    `was` is the task's status before. Return False when that status has changed meanwhile, or is failed or abandoned.
+    `was` is the task's status before. Return False, and change nothing, when the task no longer has that status, or
+    when that status is failed or abandoned.
     """
     if (was, "park") not in STEPS:
         return False
@@ -111,7 +112,7 @@ def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason
 def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]]:
     """Move a task to done, because the merge `commit` has its work.
 
-    Return whether it moved, and the slugs of tasks that became ready.
+    Return (True, the slugs of tasks that became ready), or (False, []) when a merge of the task is recorded already.
     """
     stepped = change(STEPS, state(tx, project, slug).status, "merge")
     if not q.merge_task(tx, project=project, slug=slug, commit=commit, **stepped, at=tx.at):

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         def from_json(self, given: Any) -> T_co: ...  # noqa: ANN401
 
 else:
+    # While fleet runs, Change inherits from this class instead of Generic: importing typing would take too long.
     T = None
 
     class _Returning:
@@ -64,7 +65,11 @@ class Rows:
 
 
 class Tx(Rows):
-    """A transaction, for reading and writing."""
+    """A transaction, for reading and writing.
+
+    `dispatch`, `project`, `slug` and `what` are written into its operation: what the operation is about, and facts.
+    `seq` is the operation's sequence number. `dispatch` is the caller's, unless the work sets another one.
+    """
 
     __slots__ = ("caller", "dispatch", "project", "seq", "slug", "what")
 
@@ -120,20 +125,20 @@ class SharedBroken(Exception):
 
 
 def fingerprint(why: str, request: tuple[object, ...]) -> str:
-    """Return a short hash of a request, to detect a key that is used for another request."""
+    """Return a short hash of a request, to detect an idempotency key that was used for another request."""
     return blake2s(repr((why, _as_tuples(request))).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _as_tuples(value: object) -> object:
-    """Return a value with its lists turned into tuples, because a request that comes as JSON has lists where others have tuples."""
+    """Return a value with its lists turned into tuples: a request from JSON has lists where a direct one has tuples."""
     return tuple(map(_as_tuples, value)) if type(value) is tuple or type(value) is list else value
 
 
 def _fence_speaker(tx: Tx) -> None:
     """Raise an error when the calling dispatch may not change anything any more.
 
-    SpeakerEnded when it is archived. NotSeated when it is a coordinator that does not hold its seat, or a coordinator
-    without a tmux session that has ended.
+    SpeakerEnded when it is archived. NotSeated when it is a launched coordinator that does not hold its seat, or a
+    coordinator that was a duty of the daemon and has ended.
     """
     if tx.caller.dispatch is None:
         return
@@ -154,10 +159,11 @@ class Store:
         self._process = getpid()
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Do the work in one transaction with one operation, and return its result.
+        """Call `work` in one transaction, write one operation, commit, and return the result of `work`.
 
-        The operation is stored under the idempotency key in `by`, with `why` and a fingerprint of `request`. When the key
-        was used before, for the same request, return the result of the first time; for another request raise KeyReused.
+        When `work` raises an error, nothing is changed. The operation is stored under the idempotency key in `by`, with
+        `why` and a fingerprint of `request`. When the key was used before for the same request, `work` is not called,
+        and the stored result is returned; for another request raise KeyReused.
         """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction(f"transaction {why!r}")
@@ -180,9 +186,9 @@ class Store:
             self._end()
         return result
 
-    # several requests in one synced transaction: see writer.py --------------------------------------------------------
+    # several requests in one synced transaction: see surfaces/daemon/writer.py ----------------------------------------
     def open_shared(self, by: Caller) -> None:
-        """Begin a transaction that several requests share.
+        """Begin a transaction that several requests share; `close_shared` ends it.
 
         Until it ends, this thread may not perform effects outside the database.
         """
@@ -199,7 +205,9 @@ class Store:
         raise NotImplementedError
 
     def transact_within(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Do the work of one request in the shared transaction. If it fails, only its own changes are undone.
+        """Call `work` for one request in the shared transaction, and return its result, as `transact` does.
+
+        Nothing is committed yet. When `work` raises an error, only the changes of this request are undone.
 
         Raise SharedBroken when the whole transaction is lost: the connection broke, or the disk is full.
         """
@@ -222,7 +230,7 @@ class Store:
     def close_shared(self, why: str, *, commit: bool) -> None:
         """Commit the shared transaction, with the reason `why`; without `commit`, undo all of it.
 
-        When this raises an error, nothing was committed; only when this store's `is_in_doubt` is true, that is unknown.
+        When this raises an error, nothing was committed; but when `is_in_doubt` is true, nobody knows whether it was.
         """
         try:
             if commit:
@@ -265,10 +273,10 @@ class Store:
         raise NotImplementedError
 
     def _perform(self, tx: Tx, why: str, work: Callable[[Tx], T], request: tuple[object, ...]) -> tuple[bool, T]:
-        """Do the work and record its operation.
+        """Call `work` and write its operation, in the open transaction.
 
         Return (True, the result), or (False, the stored result) when the key was used before for the same request. Raise
-        KeyReused when it was used for another one.
+        KeyReused when the key was used for another request.
         """
         asked = fingerprint(why, request)
         head = q.next_operation(tx, key=tx.caller.key)

@@ -31,7 +31,7 @@ TABLE = TableOf(_MODEL)
 
 @record(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """The price in dollars of a million tokens of each sort, which is also millionths of a dollar for one token."""
+    """Prices by sort of token: dollars for a million tokens, which is also millionths of a dollar for one token."""
 
     input: float
     output: float
@@ -46,7 +46,7 @@ class Rates:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The rates of a model, with other rates for requests whose prompt is longer than `over` tokens."""
+    """The rates of a model, and the rates `long` for prompts of more than `over` tokens (None: the same rates)."""
 
     rates: Rates
     over: int | None = None

@@ -39,7 +39,7 @@ class Position(NamedTuple):
 
 
 class SpentTokens(NamedTuple):
-    """The tokens of one answer of a model."""
+    """The tokens of one answer that were not counted before; `model` is "" when the model is not known yet."""
 
     model: str
     tokens: Tokens
@@ -69,9 +69,9 @@ def read_new(usage: Usage, path: str, position: Position) -> tuple[list[SpentTok
 
 
 def _read_line(usage: Usage, line: bytes, position: Position, spent: list[SpentTokens]) -> Position:
-    """Add the tokens in one line to `spent`; return the position with the line's model, record and tokens.
+    """Add the tokens of one line that were not counted before to `spent`.
 
-    Its offset is unchanged.
+    Return the position with the line's model, record and tokens, and its offset unchanged.
     """
     try:
         given = json.loads(line)

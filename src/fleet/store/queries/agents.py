@@ -269,7 +269,7 @@ HEARD_AGENT = Query(
 
 
 def heard_agent(rows: Rows, /, *, dispatch: str) -> LivingAgent | None:
-    """The record and the dispatch of one agent whose dispatch has not ended; its hooks read it."""
+    """The record of an agent whose dispatch has not ended, with columns of its dispatch; no row for any other agent."""
     return rows.select_one(HEARD_AGENT, LivingAgent, {'dispatch': dispatch})
 
 
@@ -282,7 +282,7 @@ LIVING_AGENTS = Query(
 
 
 def living_agents(rows: Rows, /, *, project: str | None) -> list[LivingAgent]:
-    """The records and dispatches of all agents whose dispatch has not ended, of one project or of all, oldest first."""
+    """The records of all agents whose dispatch has not ended, with columns of their dispatches, of one project or of all, oldest first."""
     return rows.select_all(LIVING_AGENTS, LivingAgent, {'project': project})
 
 
@@ -295,7 +295,7 @@ LEARN_AGENT = Query(
 
 
 def learn_agent(tx: Tx, /, *, state: str | None, state_at: int | None, detail: str | None, context: int | None, tokens: int | None, cost: int | None, conversation: str | None, compacting: int, sent_back: int, failed_turns: int, heartbeat_at: int | None, dispatch: str) -> int:
-    """Update an agent's record with what its hooks reported; read and compared in the same transaction."""
+    """Write what is now known of an agent into its record. Nothing is compared: the caller has read the record in the same transaction."""
     return tx.write(LEARN_AGENT, {'state': state, 'state_at': state_at, 'detail': detail, 'context': context, 'tokens': tokens, 'cost': cost, 'conversation': conversation, 'compacting': compacting, 'sent_back': sent_back, 'failed_turns': failed_turns, 'heartbeat_at': heartbeat_at, 'dispatch': dispatch})
 
 
@@ -399,7 +399,7 @@ CLOSE_QUESTIONS = Query(
 
 
 def close_questions(tx: Tx, /, *, at: int, dispatch: str, text: str | None) -> int:
-    """Close the earlier questions of an agent that went on or ended; only those of one tool call if `text` is given."""
+    """Close the questions that an agent asked before a time, because it went on or ended. With `text`, close only unanswered questions with this text: the question of one tool call."""
     return tx.write(CLOSE_QUESTIONS, {'at': at, 'dispatch': dispatch, 'text': text})
 
 
@@ -464,7 +464,7 @@ MOVE_HOLD = Query(
 
 
 def move_hold(tx: Tx, /, *, until: int | None, engine: str) -> int:
-    """Set the reset time of a limit, which became known only after the hold."""
+    """Set the time when a usage limit ends, for an engine that is held by a limit and is not being tried."""
     return tx.write(MOVE_HOLD, {'until': until, 'engine': engine})
 
 
@@ -477,7 +477,7 @@ HOLD_ENGINE = Query(
 
 
 def hold_engine(tx: Tx, /, *, engine: str, kind: HoldKind, reason: str, at: int, until: int | None) -> int:
-    """Hold an engine: no more agents are started on it. A trial that was under way has failed."""
+    """Hold an engine: no more agents are started on it. This also ends a trial of the engine, because the trial has failed."""
     return tx.write(HOLD_ENGINE, {'engine': engine, 'kind': kind, 'reason': reason, 'at': at, 'until': until})
 
 
@@ -490,7 +490,7 @@ TRY_ENGINE = Query(
 
 
 def try_engine(tx: Tx, /, *, dispatch: str | None, at: int | None, engine: str, was: str | None) -> int:
-    """Compare and set: record the dispatch that tries a held engine; one trial at a time."""
+    """Compare and set: record the dispatch that tries a held engine; `was` is the dispatch of the trial before, NULL for none."""
     return tx.write(TRY_ENGINE, {'dispatch': dispatch, 'at': at, 'engine': engine, 'was': was})
 
 

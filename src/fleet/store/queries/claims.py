@@ -170,7 +170,7 @@ ADD_CLAIM = Query(
 
 
 def add_claim(tx: Tx, /, *, id: str, dispatch: str | None, project: str | None, slug: str | None, job: str | None, host: str, home: str | None, kind: str, name: str, actor: str, effect_lock: str | None, data: str, at: int) -> int:
-    """Record the intent to create a resource; no row when another claim holds it."""
+    """Record the intent to create a resource; add no row when another claim holds the resource."""
     return tx.write(ADD_CLAIM, {'id': id, 'dispatch': dispatch, 'project': project, 'slug': slug, 'job': job, 'host': host, 'home': home, 'kind': kind, 'name': name, 'actor': actor, 'effect_lock': effect_lock, 'data': data, 'at': at})
 
 
@@ -196,7 +196,7 @@ LET_GO_CLAIM = Query(
 
 
 def let_go_claim(tx: Tx, /, *, after: ClaimState, actor: str, at: int, id: str, before: ClaimState, was: str, owner: str) -> int:
-    """Compare and set: record the intent to remove a resource and the process that does it, unless it got a new owner meanwhile."""
+    """Compare and set: record the intent to remove a resource and the process that does it, unless the claim got a new owner meanwhile. `owner` is the dispatch that owns the claim, '' for none."""
     return tx.write(LET_GO_CLAIM, {'after': after, 'actor': actor, 'at': at, 'id': id, 'before': before, 'was': was, 'owner': owner})
 
 
@@ -235,7 +235,7 @@ NOTE_MADE = Query(
 
 
 def note_made(tx: Tx, /, *, after: ClaimState, at: int, dispatch: str, project: str, slug: str) -> int:
-    """Mark all claims of a dispatch as live: its session, which is made last, runs, so everything before it exists."""
+    """Mark the claims of a dispatch and of the bundle that it owns as live: its session, which is made last, runs, so everything before it exists."""
     return tx.write(NOTE_MADE, {'after': after, 'at': at, 'dispatch': dispatch, 'project': project, 'slug': slug})
 
 
@@ -560,7 +560,7 @@ LONE_CLAIMS = Query(
 
 
 def lone_claims(rows: Rows, /) -> list[Claim]:
-    """The unreleased claims of bundles whose task is archived; they are to be released."""
+    """The unreleased claims of bundles whose task is archived, newest first; they are to be released."""
     return rows.select_all(LONE_CLAIMS, Claim, {})
 
 
@@ -599,7 +599,7 @@ UNFINISHED_REWRITES = Query(
 
 
 def unfinished_rewrites(rows: Rows, /) -> list[Claim]:
-    """Claims on prompt inboxes that got a new owner and whose file may not be rewritten yet."""
+    """Claims on prompt inboxes that got a new owner and whose file was perhaps not rewritten for that owner yet."""
     return rows.select_all(UNFINISHED_REWRITES, Claim, {})
 
 
@@ -677,7 +677,7 @@ CLAIMS_OF_PROJECTS = Query(
 
 
 def claims_of_projects(rows: Rows, /) -> list[Claim]:
-    """The unreleased claims that belong to any project itself, also to one that was removed."""
+    """The unreleased claims that belong to a project itself (to no dispatch, task or job), for all projects, removed ones too."""
     return rows.select_all(CLAIMS_OF_PROJECTS, Claim, {})
 
 

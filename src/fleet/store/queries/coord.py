@@ -426,7 +426,7 @@ EMPTY_SEAT = Query(
 
 
 def empty_seat(tx: Tx, /, *, project: str, holder: str) -> int:
-    """Compare and set: remove the holder from the seat, because the coordinator was stopped on purpose."""
+    """Compare and set: remove the holder from the seat and put nobody in its place."""
     return tx.write(EMPTY_SEAT, {'project': project, 'holder': holder})
 
 
@@ -491,7 +491,7 @@ HANDED_TO = Query(
 
 
 def handed_to(rows: Rows, /, *, dispatch: str) -> HandedTo | None:
-    """The successor of an agent that was handed off."""
+    """The successor of an agent that was handed off; no row when no handoff of the agent was completed."""
     return rows.select_one(HANDED_TO, HandedTo, {'dispatch': dispatch})
 
 
@@ -556,7 +556,7 @@ HANDOFF_BEFORE = Query(
 
 
 def handoff_before(rows: Rows, /, *, project: str, slug: str, id: str, at: int) -> Handoff | None:
-    """The handoff of the same task before this one, of those whose progress was measured."""
+    """The newest earlier handoff of the same task whose progress was measured."""
     return rows.select_one(HANDOFF_BEFORE, Handoff, {'project': project, 'slug': slug, 'id': id, 'at': at})
 
 
@@ -569,7 +569,7 @@ WEIGH_HANDOFF = Query(
 
 
 def weigh_handoff(tx: Tx, /, *, mark: str | None, fruitless: int | None, id: str) -> int:
-    """Record the mark of the work at a handoff, and how many handoffs in a row have brought no progress."""
+    """Record at a queued handoff the fingerprint of the task's work (`mark`), and how many handoffs in a row have brought no progress."""
     return tx.write(WEIGH_HANDOFF, {'mark': mark, 'fruitless': fruitless, 'id': id})
 
 
@@ -595,7 +595,7 @@ HANDED_OFF_AGENTS = Query(
 
 
 def handed_off_agents(rows: Rows, /, *, project: str, slug: str, most: int) -> list[HandedOffAgent]:
-    """The agents of a task that were handed off, newest first."""
+    """The agents of a task for which a handoff was requested, newest first; a queued handoff counts, too."""
     return rows.select_all(HANDED_OFF_AGENTS, HandedOffAgent, {'project': project, 'slug': slug, 'most': most})
 
 
@@ -621,7 +621,7 @@ HANDOFFS_OF_TASK = Query(
 
 
 def handoffs_of_task(rows: Rows, /, *, project: str, slug: str) -> Count:
-    """How many agents of a task were handed off."""
+    """How many handoffs of a task's agents have ended: with a successor, or with the task parked."""
     return rows.select_exactly_one(HANDOFFS_OF_TASK, Count, {'project': project, 'slug': slug})
 
 
@@ -699,7 +699,7 @@ REMOTE_CONTROLLED = Query(
 
 
 def remote_controlled(rows: Rows, /) -> list[HeldSeat]:
-    """Projects whose coordinator may be controlled from another device: it is an agent, not fleet's own loop."""
+    """Projects whose coordinator may be controlled from another device and is an agent, not fleet's own loop."""
     return rows.select_all(REMOTE_CONTROLLED, HeldSeat, {})
 
 
@@ -751,7 +751,7 @@ CONTEXTS = Query(
 
 
 def contexts(rows: Rows, /, *, project: str) -> list[AgentContext]:
-    """How full the contexts of a project's agents are, and whether each was reminded to hand off."""
+    """How full the contexts of a project's agents are, and whether each was reminded to hand off. Only agents at work: in flight, without a report, a request to exit or a queued handoff."""
     return rows.select_all(CONTEXTS, AgentContext, {'project': project})
 
 
@@ -790,7 +790,7 @@ WAKE_OF = Query(
 
 
 def wake_of(rows: Rows, /, *, project: str) -> Wake | None:
-    """What the coordinator of a project was last told when it was woken or ticked."""
+    """What the coordinator of a project was last told, in a tick or by a message that woke it."""
     return rows.select_one(WAKE_OF, Wake, {'project': project})
 
 
@@ -855,7 +855,7 @@ COUNT_RESTART = Query(
 
 
 def count_restart(tx: Tx, /, *, project: str, holder: str, tries: int, at: int, before: int) -> int:
-    """Compare and set by the time of the last restart: of two processes that restart the loop at once, one succeeds."""
+    """Compare and set: record a restart of fleet's own coordinator loop. `before` is the time of the last restart: of two processes that restart the loop at once, one succeeds."""
     return tx.write(COUNT_RESTART, {'project': project, 'holder': holder, 'tries': tries, 'at': at, 'before': before})
 
 

@@ -374,7 +374,7 @@ ADD_DISPATCH = Query(
 
 
 def add_dispatch(tx: Tx, /, *, id: str, kind: DispatchKind, project: str, slug: str | None, owner: str, host: str, home: str | None, tmux_socket: str, at: int, predecessor: str | None, engine: str | None, autonomy: str | None, model: str | None, command: str | None, base: str | None, spawner: str, server: str | None) -> int:
-    """Record a new dispatch; no row when the task has an unfinished one."""
+    """Record a new dispatch; add no row when the task has an unfinished one."""
     return tx.write(ADD_DISPATCH, {'id': id, 'kind': kind, 'project': project, 'slug': slug, 'owner': owner, 'host': host, 'home': home, 'tmux_socket': tmux_socket, 'at': at, 'predecessor': predecessor, 'engine': engine, 'autonomy': autonomy, 'model': model, 'command': command, 'base': base, 'spawner': spawner, 'server': server})
 
 
@@ -517,7 +517,7 @@ ANNOUNCE_MERGE = Query(
 
 
 def announce_merge(tx: Tx, /, *, commit: str | None, at: int, id: str) -> int:
-    """Record the merge commit to which a finisher is about to move the integration branch; its task cannot change until it ends."""
+    """Record the merge commit to which a finisher is about to move the integration branch. From then on the task cannot change until the finisher has ended."""
     return tx.write(ANNOUNCE_MERGE, {'commit': commit, 'at': at, 'id': id})
 
 
@@ -530,7 +530,7 @@ ASK_DISPATCH = Query(
 
 
 def ask_dispatch(tx: Tx, /, *, at: int, asked_for: AskedFor, reason: str | None, id: str) -> int:
-    """Record that an agent is asked to exit. A kill overrides a stop, and a stop overrides a handoff or a report."""
+    """Record what an agent is asked to exit for. 'kill' replaces any other request, 'stop' replaces 'handoff', and everything replaces 'report'. The time of the first request is kept."""
     return tx.write(ASK_DISPATCH, {'at': at, 'asked_for': asked_for, 'reason': reason, 'id': id})
 
 
@@ -686,7 +686,7 @@ ASSIGN_STAGE = Query(
 
 
 def assign_stage(tx: Tx, /, *, after: TaskStatus, id: str | None, mends: int, at: int, project: str, slug: str, stage: str, predecessor: str) -> int:
-    """Compare and set: assign a task to a dispatch of a later stage: a blocked task that waits to be mended, or a task in progress that its predecessor has left."""
+    """Compare and set: assign a task to a dispatch of a later stage. The task is blocked and waits to be mended, or it is in progress and still assigned to the dispatch before this one (`predecessor`)."""
     return tx.write(ASSIGN_STAGE, {'after': after, 'id': id, 'mends': mends, 'at': at, 'project': project, 'slug': slug, 'stage': stage, 'predecessor': predecessor})
 
 
@@ -738,7 +738,7 @@ SET_RESUMES = Query(
 
 
 def set_resumes(tx: Tx, /, *, resumes: Resumes | None, id: str) -> int:
-    """Record how a pending dispatch resumes another: its conversation, or its work in a new one."""
+    """Record that a pending dispatch resumes an ended one: 'conversation' in the same conversation, 'again' in a new one."""
     return tx.write(SET_RESUMES, {'resumes': resumes, 'id': id})
 
 
@@ -751,7 +751,7 @@ SET_INSTEAD = Query(
 
 
 def set_instead(tx: Tx, /, *, engine: str | None, why: str | None, id: str) -> int:
-    """Record the engine of first choice that a pending dispatch does not use, and why it is held."""
+    """Record the held engine that a pending dispatch would have used, and why that engine is held."""
     return tx.write(SET_INSTEAD, {'engine': engine, 'why': why, 'id': id})
 
 
@@ -764,7 +764,7 @@ NOTE_DESCENDANTS = Query(
 
 
 def note_descendants(tx: Tx, /, *, descendants: str, id: str) -> int:
-    """Record descendant processes of an agent that carry no mark of it and may outlive it."""
+    """Record the descendant processes of an agent that carry no mark of its dispatch and may outlive the agent."""
     return tx.write(NOTE_DESCENDANTS, {'descendants': descendants, 'id': id})
 
 
@@ -777,7 +777,7 @@ SETTLE_TASK = Query(
 
 
 def settle_task(tx: Tx, /, *, after: TaskStatus, stage: str | None, work: str | None, assignee: str | None, reason: str | None, not_before: int | None, ended_at: int | None, at: int, project: str, slug: str, before: TaskStatus, id: str) -> int:
-    """Compare and set: record the outcome of a dispatch on its task, if it still has the task, and the commit of the work, if any."""
+    """Compare and set: record the outcome of a dispatch on its task, if the task is still assigned to that dispatch, and the commit of the work, if any."""
     return tx.write(SETTLE_TASK, {'after': after, 'stage': stage, 'work': work, 'assignee': assignee, 'reason': reason, 'not_before': not_before, 'ended_at': ended_at, 'at': at, 'project': project, 'slug': slug, 'before': before, 'id': id})
 
 
@@ -816,7 +816,7 @@ MERGEABLE_TASKS = Query(
 
 
 def mergeable_tasks(rows: Rows, /, *, project: str) -> list[MergeableTask]:
-    """Tasks whose work waits to be merged: at their last stage and without an unfinished dispatch, or reported done."""
+    """Tasks whose work waits to be merged: done, or at the stage `finisher`, without an unfinished dispatch or a pull request."""
     return rows.select_all(MERGEABLE_TASKS, MergeableTask, {'project': project})
 
 

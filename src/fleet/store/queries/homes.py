@@ -72,7 +72,7 @@ HOME_ON_HOST = Query(
 
 
 def home_on_host(rows: Rows, /, *, host: str) -> Home | None:
-    """The home that was last seen on a host, given the id of the host or of its machine; for the host's name."""
+    """The home that was last seen on a host, to find the host's name. `host` is the id of the host or of its machine."""
     return rows.select_one(HOME_ON_HOST, Home, {'host': host})
 
 

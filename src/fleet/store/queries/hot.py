@@ -106,7 +106,7 @@ NEXT_OPERATION = Query(
 
 
 def next_operation(rows: Rows, /, *, key: str) -> NextOperation:
-    """The sequence number of the operation that is about to be written, and the operation that is stored under its key."""
+    """The sequence number for the operation that is about to be written, and the operation that is already stored under the key; NULLs when there is none."""
     return rows.select_exactly_one(NEXT_OPERATION, NextOperation, {'key': key})
 
 
@@ -132,7 +132,7 @@ STALE_SPEAKER = Query(
 
 
 def stale_speaker(rows: Rows, /, *, id: str) -> StaleSpeaker | None:
-    """A row when a dispatch may not write: it was archived; or it is a coordinator that does not hold its seat; or it is a coordinator without a session (a duty of the daemon, whose process lives on) that has ended."""
+    """A row when a dispatch may not write: it was archived; or it is a launched coordinator that does not hold its seat; or it is a coordinator that has ended and had no session, because it was a duty of the daemon, whose process lives on. `project` is NULL for an archived dispatch; `holder` is who holds the seat instead."""
     return rows.select_one(STALE_SPEAKER, StaleSpeaker, {'id': id})
 
 

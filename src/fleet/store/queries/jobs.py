@@ -366,7 +366,7 @@ UNFINISHED_JOBS = Query(
 
 
 def unfinished_jobs(rows: Rows, /, *, most: int) -> list[Job]:
-    """Jobs that run, or that are paused or failed and need a person, newest first."""
+    """Jobs that run, and jobs that are paused or failed and wait for a person, newest first."""
     return rows.select_all(UNFINISHED_JOBS, Job, {'most': most})
 
 
@@ -483,7 +483,7 @@ NUMBER_AWAY = Query(
 
 
 def number_away(tx: Tx, /, *, job: str) -> int:
-    """Make the numbers of all items negative before the input is read again; those that are still in it are renumbered."""
+    """Make the numbers of all items negative before the input is read again. Items that are still in the input get a positive number again (`renumber_item`)."""
     return tx.write(NUMBER_AWAY, {'job': job})
 
 
@@ -496,7 +496,7 @@ SKIP_GONE_ITEMS = Query(
 
 
 def skip_gone_items(tx: Tx, /, *, after: ItemState, reason: str | None, at: int | None, job: str, before: ItemState) -> int:
-    """Skip the items that are no longer in the input and were not begun."""
+    """Skip the waiting items that are no longer in the input: their number is still negative."""
     return tx.write(SKIP_GONE_ITEMS, {'after': after, 'reason': reason, 'at': at, 'job': job, 'before': before})
 
 
@@ -587,7 +587,7 @@ SOONEST_ITEM = Query(
 
 
 def soonest_item(rows: Rows, /, *, job: str, part: JobPart) -> SoonestItem:
-    """How many items wait, and when the first of them may be tried."""
+    """How many items wait, and when the first of them may be tried; 0: now."""
     return rows.select_exactly_one(SOONEST_ITEM, SoonestItem, {'job': job, 'part': part})
 
 
@@ -639,7 +639,7 @@ PUT_BACK_ITEM = Query(
 
 
 def put_back_item(tx: Tx, /, *, after: ItemState, unbegun: int, not_before: int | None, job: str, id: str, before: ItemState) -> int:
-    """Compare and set: make an item wait again after an attempt that was no failure. An attempt that never began is not counted; one that was interrupted, or ended by a usage limit, is."""
+    """Compare and set: make an item wait again after an attempt that was no failure. An attempt that never began (`unbegun` is 1) is not counted; an attempt that was interrupted, or ended by a usage limit, is counted."""
     return tx.write(PUT_BACK_ITEM, {'after': after, 'unbegun': unbegun, 'not_before': not_before, 'job': job, 'id': id, 'before': before})
 
 
@@ -717,7 +717,7 @@ REVIVE_ITEM = Query(
 
 
 def revive_item(tx: Tx, /, *, after: ItemState, job: str, id: str) -> int:
-    """Make an item wait to be tried again that is dead, parked or skipped."""
+    """Make a dead, parked or skipped item wait to be tried again."""
     return tx.write(REVIVE_ITEM, {'after': after, 'job': job, 'id': id})
 
 
@@ -743,7 +743,7 @@ RESET_PART = Query(
 
 
 def reset_part(tx: Tx, /, *, after: ItemState, job: str, id: str) -> int:
-    """Make setup or reduce wait to be run again."""
+    """Make the item for a job's setup or reduce wait to be run again."""
     return tx.write(RESET_PART, {'after': after, 'job': job, 'id': id})
 
 
@@ -769,7 +769,7 @@ ITEMS_TRIED = Query(
 
 
 def items_tried(rows: Rows, /, *, job: str, since: int) -> Count:
-    """How many items have failed or were done since a time."""
+    """How many items of a job's map have failed or were done since a time."""
     return rows.select_exactly_one(ITEMS_TRIED, Count, {'job': job, 'since': since})
 
 
@@ -886,7 +886,7 @@ TASK_JOB = Query(
 
 
 def task_job(rows: Rows, /, *, project: str, slug: str) -> TaskJob | None:
-    """The job of a task, if its work is an item."""
+    """The job to which a task belongs, NULL for none; no row when the task is missing."""
     return rows.select_one(TASK_JOB, TaskJob, {'project': project, 'slug': slug})
 
 

@@ -332,7 +332,7 @@ PAGE_OF_TASKS = Query(
 
 
 def page_of_tasks(rows: Rows, /, *, project: str, after_slug: str, archived: int, most: int) -> list[WholeTask]:
-    """All columns of tasks, by slug, one page at a time."""
+    """Tasks with their texts and times, by slug, one page at a time."""
     return rows.select_all(PAGE_OF_TASKS, WholeTask, {'project': project, 'after_slug': after_slug, 'archived': archived, 'most': most})
 
 
@@ -358,7 +358,7 @@ TASK_WHOLE = Query(
 
 
 def task_whole(rows: Rows, /, *, project: str, slug: str) -> WholeTask | None:
-    """All columns of one task."""
+    """One task with its texts and times."""
     return rows.select_one(TASK_WHOLE, WholeTask, {'project': project, 'slug': slug})
 
 

@@ -186,7 +186,7 @@ INHERIT_MESSAGES = Query(
 
 
 def inherit_messages(tx: Tx, /, *, dispatch: str, predecessor: str) -> int:
-    """Move the unacknowledged messages of an agent to its successor."""
+    """Move the unacknowledged messages of an agent to its successor, which gets them anew; reminders are not moved."""
     return tx.write(INHERIT_MESSAGES, {'dispatch': dispatch, 'predecessor': predecessor})
 
 
@@ -199,7 +199,7 @@ LAST_SAID = Query(
 
 
 def last_said(rows: Rows, /, *, dispatch: str) -> LastSaid:
-    """When a message was last delivered to an agent."""
+    """When a message was last delivered to an agent; NULL when none was."""
     return rows.select_exactly_one(LAST_SAID, LastSaid, {'dispatch': dispatch})
 
 

@@ -183,7 +183,7 @@ ADD_NOTICE = Query(
 
 
 def add_notice(tx: Tx, /, *, id: str | None, subject: str | None, kind: str | None, state: str | None, home: str | None, project: str | None, slug: str | None, dispatch: str | None, question: str | None, title: str | None, body: str | None, since: int | None, at: int | None, is_unique: int) -> int:
-    """Add a notice for a condition that has begun, unless the condition has one; a unique condition never gets a second one."""
+    """Add a notice for a condition that has begun, unless that condition has a notice already: one that has not ended, or, if `is_unique`, any."""
     return tx.write(ADD_NOTICE, {'id': id, 'subject': subject, 'kind': kind, 'state': state, 'home': home, 'project': project, 'slug': slug, 'dispatch': dispatch, 'question': question, 'title': title, 'body': body, 'since': since, 'at': at, 'is_unique': is_unique})
 
 
@@ -222,7 +222,7 @@ DUE_NOTICES = Query(
 
 
 def due_notices(rows: Rows, /, *, now: int, latest: int, most: int) -> list[Notice]:
-    """Notices to send now, oldest first. A `next_at` after `latest` was set while the clock was ahead."""
+    """Notices to send now, oldest first. A `next_at` after `latest` was set while the clock was ahead, and counts as reached."""
     return rows.select_all(DUE_NOTICES, Notice, {'now': now, 'latest': latest, 'most': most})
 
 
@@ -235,7 +235,7 @@ NOTICES_OF_LOST_SENDERS = Query(
 
 
 def notices_of_lost_senders(rows: Rows, /, *, sender: str) -> list[Notice]:
-    """Notices that this home was sending when its process ended."""
+    """Notices that are marked as being sent by a home. The caller knows that no process of that home is sending now."""
     return rows.select_all(NOTICES_OF_LOST_SENDERS, Notice, {'sender': sender})
 
 
@@ -300,7 +300,7 @@ FORGET_NOTICES = Query(
 
 
 def forget_notices(tx: Tx, /, *, most: int) -> int:
-    """Delete notices of ended conditions, except the newest ones."""
+    """Delete notices of ended conditions, except those that are still to be sent and the newest ones."""
     return tx.write(FORGET_NOTICES, {'most': most})
 
 

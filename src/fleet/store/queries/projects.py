@@ -260,7 +260,7 @@ COUNT_TASKS = Query(
 
 
 def count_tasks(rows: Rows, /, *, project: str) -> TaskCount:
-    """How many tasks a project has, how many of them are no items of jobs, and how many are in progress."""
+    """How many tasks a project has, how many of them do not belong to a job, and how many are in progress."""
     return rows.select_exactly_one(COUNT_TASKS, TaskCount, {'project': project})
 
 
@@ -416,5 +416,5 @@ RECLAIM_TROUBLE = Query(
 
 
 def reclaim_trouble(rows: Rows, /) -> list[ReclaimTrouble]:
-    """Unreleased claims that nobody needs any more, counted by kind."""
+    """Unreleased claims that nobody needs any more, counted by kind; worker directories are not counted."""
     return rows.select_all(RECLAIM_TROUBLE, ReclaimTrouble, {})

@@ -217,7 +217,7 @@ END_TASK = Query(
 
 
 def end_task(tx: Tx, /, *, status: TaskStatus, assignee: str | None, reason: str | None, work: str | None, at: int, project: str, slug: str, was: TaskStatus, was_assignee: str | None) -> int:
-    """Compare and set on status and assignee: record the end of a task, and the commit of its work if it was reported."""
+    """Compare and set on status and assignee: end or block a task, and record the commit of its work if it was reported."""
     return tx.write(END_TASK, {'status': status, 'assignee': assignee, 'reason': reason, 'work': work, 'at': at, 'project': project, 'slug': slug, 'was': was, 'was_assignee': was_assignee})
 
 
@@ -243,7 +243,7 @@ SHIFT_BLOCKERS = Query(
 
 
 def shift_blockers(tx: Tx, /, *, change: int, project: str, slug: str) -> int:
-    """Change the count of open blockers of all dependents of a task: by -1 when it was satisfied, by +1 when it is open again."""
+    """Change the count of open blockers of all dependents of a task: by -1 when the task was done or abandoned, by +1 when it is open again."""
     return tx.write(SHIFT_BLOCKERS, {'change': change, 'project': project, 'slug': slug})
 
 

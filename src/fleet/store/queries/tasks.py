@@ -191,7 +191,7 @@ CLAIM_TASK_ALL_THE_SAME = Query(
 
 
 def claim_task_all_the_same(tx: Tx, /, *, after: TaskStatus, actor: str | None, at: int, project: str, slug: str) -> int:
-    """Compare and set: claim an open task that is not ready, for a person."""
+    """Compare and set: claim an open task, even one that is not ready, for a person."""
     return tx.write(CLAIM_TASK_ALL_THE_SAME, {'after': after, 'actor': actor, 'at': at, 'project': project, 'slug': slug})
 
 
@@ -204,7 +204,7 @@ REOPEN_TASK = Query(
 
 
 def reopen_task(tx: Tx, /, *, after: TaskStatus, at: int, anew: int, project: str, slug: str, was: TaskStatus) -> int:
-    """Compare and set: open a task again without an assignee. A blocked or failed task keeps its stage and its count of fixes starts at 0; any other task, or one opened `anew`, starts at the first stage. The commit of its work is forgotten unless a review accepted it."""
+    """Compare and set: open a task again without an assignee, with its count of fixes at 0. A blocked or failed task keeps its stage unless it is opened `anew`; every other task starts at the first stage. The commit of its work is forgotten, unless the task keeps its stage and a review has accepted its work."""
     return tx.write(REOPEN_TASK, {'after': after, 'at': at, 'anew': anew, 'project': project, 'slug': slug, 'was': was})
 
 

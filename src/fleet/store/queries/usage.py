@@ -145,7 +145,7 @@ FORGET_USAGE_FILE = Query(
 
 
 def forget_usage_file(tx: Tx, /, *, path: str) -> int:
-    """Delete the reading position of an agent that is archived and has no conversation file."""
+    """Delete the reading position of a path, or the row that stands for an agent's search for its conversation."""
     return tx.write(FORGET_USAGE_FILE, {'path': path})
 
 
@@ -197,7 +197,7 @@ USED_BEFORE_HANDOFFS = Query(
 
 
 def used_before_handoffs(rows: Rows, /, *, project: str, slug: str) -> Used:
-    """What the agents of a task that were handed off have used."""
+    """What the agents of a task for which a handoff was requested have used; a queued handoff counts, too."""
     return rows.select_exactly_one(USED_BEFORE_HANDOFFS, Used, {'project': project, 'slug': slug})
 
 

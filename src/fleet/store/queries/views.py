@@ -696,7 +696,7 @@ ADD_VERDICT = Query(
 
 
 def add_verdict(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, verdict: ReviewVerdict, comments: str, work: str | None, counted: int) -> int:
-    """Record a reviewer's verdict. It does not count when another verdict came first; its comments are kept."""
+    """Record a reviewer's verdict. `counted` is 0 for a verdict that decides nothing, because another one came first or the reviewer was superseded; its comments are kept."""
     return tx.write(ADD_VERDICT, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'verdict': verdict, 'comments': comments, 'work': work, 'counted': counted})
 
 
@@ -735,7 +735,7 @@ JUDGE_TASK = Query(
 
 
 def judge_task(tx: Tx, /, *, after: TaskStatus, stage: str, reason: str | None, work: str | None, actor: str, at: int, project: str, slug: str, before: TaskStatus, assignee: str | None) -> int:
-    """Compare and set: move a task under review to its next stage, or send it back, with the commit that the verdict is about."""
+    """Compare and set: move a task under review to its next stage, or send it back, and record the commit that the verdict is about."""
     return tx.write(JUDGE_TASK, {'after': after, 'stage': stage, 'reason': reason, 'work': work, 'actor': actor, 'at': at, 'project': project, 'slug': slug, 'before': before, 'assignee': assignee})
 
 
@@ -826,7 +826,7 @@ SPENDING = Query(
 
 
 def spending(rows: Rows, /, *, since: int, project: str | None) -> list[Spending]:
-    """What agents whose records are in the tables have spent, of those that worked since a time."""
+    """What each agent has spent that worked since a time and whose record is still in the tables."""
     return rows.select_all(SPENDING, Spending, {'since': since, 'project': project})
 
 
@@ -1034,7 +1034,7 @@ KEPT_THINGS = Query(
 
 
 def kept_things(rows: Rows, /) -> list[KeptThing]:
-    """Unreleased claims that nobody needs any more, each with its name; that of a bundle with the dispatch that had the bundle last."""
+    """Unreleased claims that nobody needs any more, each with its name; worker directories are left out. `bundle` is the dispatch that had the bundle last, for a claim of a bundle."""
     return rows.select_all(KEPT_THINGS, KeptThing, {})
 
 
@@ -1047,5 +1047,5 @@ LAUNCHES_AND_ENDS = Query(
 
 
 def launches_and_ends(rows: Rows, /, *, since: int) -> list[LaunchOrEnd]:
-    """The operations that launched and settled dispatches since a time, oldest first. A coordinator that the daemon runs is launched with its dispatch."""
+    """The operations that launched and settled dispatches since a time, oldest first. For a coordinator that the daemon runs, the operation that dispatched it counts as its launch."""
     return rows.select_all(LAUNCHES_AND_ENDS, LaunchOrEnd, {'since': since})

@@ -19,7 +19,7 @@ SELECT id, name, project, state FROM jobs WHERE id LIKE :prefix ORDER BY added_a
 SELECT * FROM jobs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY added_at DESC, id LIMIT :most;
 
 -- name: unfinished_jobs
--- Jobs that run, or that are paused or failed and need a person, newest first.
+-- Jobs that run, and jobs that are paused or failed and wait for a person, newest first.
 -- returns: Job*
 SELECT * FROM jobs WHERE state IN ('running', 'paused', 'failed') ORDER BY added_at DESC, id LIMIT :most;
 
@@ -61,11 +61,12 @@ INSERT INTO items (job, id, part, number, data) VALUES (:job, :id, :part, :numbe
 UPDATE items SET number = :number WHERE job = :job AND id = :id AND part = 'map' AND number <> :number;
 
 -- name: number_away
--- Make the numbers of all items negative before the input is read again; those that are still in it are renumbered.
+-- Make the numbers of all items negative before the input is read again. Items that are still in the input get a positive
+-- number again (`renumber_item`).
 UPDATE items SET number = -number WHERE job = :job AND part = 'map' AND number > 0;
 
 -- name: skip_gone_items
--- Skip the items that are no longer in the input and were not begun.
+-- Skip the waiting items that are no longer in the input: their number is still negative.
 UPDATE items SET state = :after, reason = :reason, ended_at = :at WHERE job = :job AND part = 'map' AND number < 0 AND state = :before;
 
 -- name: back_items
@@ -102,7 +103,7 @@ SELECT * FROM items WHERE job = :job AND state = 'waiting' AND part = :part AND 
 ORDER BY number LIMIT :most;
 
 -- name: soonest_item
--- How many items wait, and when the first of them may be tried.
+-- How many items wait, and when the first of them may be tried; 0: now.
 -- returns: SoonestItem!
 SELECT COUNT(*) AS n, MIN(COALESCE(not_before, 0)) AS at FROM items WHERE job = :job AND state = 'waiting' AND part = :part;
 
@@ -125,8 +126,8 @@ UPDATE items SET state = :after, attempts = attempts + 1, dispatch = NULL, verdi
 WHERE job = :job AND id = :id AND state = :before;
 
 -- name: put_back_item
--- Compare and set: make an item wait again after an attempt that was no failure. An attempt that never began is not counted;
--- one that was interrupted, or ended by a usage limit, is.
+-- Compare and set: make an item wait again after an attempt that was no failure. An attempt that never began (`unbegun` is 1) is
+-- not counted; an attempt that was interrupted, or ended by a usage limit, is counted.
 UPDATE items SET state = :after, attempts = attempts - :unbegun, not_before = :not_before, started_at = NULL
 WHERE job = :job AND id = :id AND state = :before AND (verdict IS NULL OR signature = 'limit');
 
@@ -155,7 +156,7 @@ UPDATE items SET state = :after, merged = :merged, reason = NULL, signature = NU
 WHERE job = :job AND id = :id AND state IN ('running', 'merging');
 
 -- name: revive_item
--- Make an item wait to be tried again that is dead, parked or skipped.
+-- Make a dead, parked or skipped item wait to be tried again.
 UPDATE items SET state = :after, failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL
 WHERE job = :job AND id = :id AND state IN ('dead', 'parked', 'skipped');
 
@@ -164,7 +165,7 @@ WHERE job = :job AND id = :id AND state IN ('dead', 'parked', 'skipped');
 UPDATE items SET state = :after, reason = :reason WHERE job = :job AND id = :id AND state IN ('dead', 'parked');
 
 -- name: reset_part
--- Make setup or reduce wait to be run again.
+-- Make the item for a job's setup or reduce wait to be run again.
 UPDATE items SET state = :after, failures = 0, not_before = NULL, ended_at = NULL, reason = NULL, verdict = NULL
 WHERE job = :job AND id = :id AND state NOT IN ('waiting', 'running', 'merging');
 
@@ -176,7 +177,7 @@ SELECT signature, COUNT(*) AS n FROM items
 WHERE job = :job AND part = 'map' AND signature IS NOT NULL AND failed_at >= :since GROUP BY signature ORDER BY n DESC, signature LIMIT 1;
 
 -- name: items_tried
--- How many items have failed or were done since a time.
+-- How many items of a job's map have failed or were done since a time.
 -- returns: Count!
 SELECT COUNT(*) AS n FROM items
 WHERE job = :job AND part = 'map' AND ((signature IS NOT NULL AND failed_at >= :since) OR (state = 'done' AND ended_at >= :since));
@@ -233,7 +234,7 @@ WHERE t.job IS NOT NULL AND t.archived = 0
 ORDER BY t.project, t.slug;
 
 -- name: task_job
--- The job of a task, if its work is an item.
+-- The job to which a task belongs, NULL for none; no row when the task is missing.
 -- returns: TaskJob?
 SELECT job FROM tasks WHERE project = :project AND slug = :slug;
 

@@ -9,7 +9,8 @@ WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND arch
 ORDER BY priority DESC, changed_at, project, slug LIMIT :most;
 
 -- name: add_verdict
--- Record a reviewer's verdict. It does not count when another verdict came first; its comments are kept.
+-- Record a reviewer's verdict. `counted` is 0 for a verdict that decides nothing, because another one came first or the reviewer was
+-- superseded; its comments are kept.
 INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work, counted)
 VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work, :counted);
 
@@ -24,7 +25,8 @@ SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verd
 SELECT at, actor, verdict, comments, work, counted FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
 
 -- name: judge_task
--- Compare and set: move a task under review to its next stage, or send it back, with the commit that the verdict is about.
+-- Compare and set: move a task under review to its next stage, or send it back, and record the commit that the verdict is
+-- about.
 UPDATE tasks SET status = :after, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work),
                  assignee = COALESCE(assignee, :actor), changed_at = :at
 WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :before
@@ -74,7 +76,7 @@ SELECT dispatch, what FROM operations
 WHERE at >= :since AND why LIKE 'archive %' AND dispatch IS NOT NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project);
 
 -- name: spending
--- What agents whose records are in the tables have spent, of those that worked since a time.
+-- What each agent has spent that worked since a time and whose record is still in the tables.
 -- returns: Spending*
 SELECT a.dispatch, a.tokens, a.cost FROM agents a JOIN dispatches d ON d.id = a.dispatch
 WHERE (a.archived_at IS NULL OR a.archived_at >= :since) AND (CAST(:project AS TEXT) IS NULL OR d.project = :project);
@@ -244,7 +246,8 @@ SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.
 WHERE (t.archived = 0 OR t.merged_at > :since) AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug;
 
 -- name: kept_things
--- Unreleased claims that nobody needs any more, each with its name; that of a bundle with the dispatch that had the bundle last.
+-- Unreleased claims that nobody needs any more, each with its name; worker directories are left out. `bundle` is the dispatch
+-- that had the bundle last, for a claim of a bundle.
 -- returns: KeptThing*
 SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug,
        c.updated_at, b.owner AS bundle FROM claims c
@@ -255,8 +258,8 @@ WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.arc
 ORDER BY c.kind, c.name;
 
 -- name: launches_and_ends
--- The operations that launched and settled dispatches since a time, oldest first. A coordinator that the daemon runs is launched with its
--- dispatch.
+-- The operations that launched and settled dispatches since a time, oldest first. For a coordinator that the daemon runs, the
+-- operation that dispatched it counts as its launch.
 -- returns: LaunchOrEnd*
 SELECT at, why, project, slug, dispatch, what FROM operations
 WHERE at >= :since AND (why LIKE 'launch %' OR why LIKE 'settle %' OR why LIKE 'dispatch % as a duty of the daemon') ORDER BY seq;

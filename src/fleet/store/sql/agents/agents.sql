@@ -1,12 +1,12 @@
 -- name: heard_agent
--- The record and the dispatch of one agent whose dispatch has not ended; its hooks read it.
+-- The record of an agent whose dispatch has not ended, with columns of its dispatch; no row for any other agent.
 -- returns: LivingAgent?
 SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process
 FROM agents a JOIN dispatches d ON d.id = a.dispatch
 WHERE a.dispatch = :dispatch AND a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight');
 
 -- name: living_agents
--- The records and dispatches of all agents whose dispatch has not ended, of one project or of all, oldest first.
+-- The records of all agents whose dispatch has not ended, with columns of their dispatches, of one project or of all, oldest first.
 -- returns: LivingAgent*
 SELECT a.*, d.project, d.slug, d.kind, d.report, d.asked_for, d.launched_at, d.host, d.home, d.tmux_socket, d.process FROM agents a
 JOIN dispatches d ON d.id = a.dispatch
@@ -15,7 +15,8 @@ WHERE a.archived_at IS NULL AND d.exec_state IN ('pending', 'in_flight')
 ORDER BY d.created_at, d.id;
 
 -- name: learn_agent
--- Update an agent's record with what its hooks reported; read and compared in the same transaction.
+-- Write what is now known of an agent into its record. Nothing is compared: the caller has read the record in the same
+-- transaction.
 UPDATE agents SET state = :state, state_at = :state_at, detail = :detail, context = :context, tokens = :tokens, cost = :cost,
                   conversation = :conversation, compacting = :compacting, sent_back = :sent_back,
                   failed_turns = :failed_turns, heartbeat_at = :heartbeat_at
@@ -58,7 +59,8 @@ UPDATE questions SET closed_at = :at WHERE id = :id AND closed_at IS NULL;
 UPDATE questions SET closed_at = :at WHERE id = :id AND closed_at IS NULL AND answer IS NULL;
 
 -- name: close_questions
--- Close the earlier questions of an agent that went on or ended; only those of one tool call if `text` is given.
+-- Close the questions that an agent asked before a time, because it went on or ended. With `text`, close only unanswered
+-- questions with this text: the question of one tool call.
 UPDATE questions SET closed_at = :at
 WHERE dispatch = :dispatch AND closed_at IS NULL AND asked_at < :at
   AND (CAST(:text AS TEXT) IS NULL OR (text = :text AND answer IS NULL));
@@ -85,17 +87,17 @@ SELECT engine, kind, reason, since, until, trial, tried_at FROM holds WHERE engi
 SELECT engine, kind, reason, since, until, trial, tried_at FROM holds ORDER BY engine;
 
 -- name: move_hold
--- Set the reset time of a limit, which became known only after the hold.
+-- Set the time when a usage limit ends, for an engine that is held by a limit and is not being tried.
 UPDATE holds SET until = :until WHERE engine = :engine AND kind = 'limit' AND trial IS NULL;
 
 -- name: hold_engine
--- Hold an engine: no more agents are started on it. A trial that was under way has failed.
+-- Hold an engine: no more agents are started on it. This also ends a trial of the engine, because the trial has failed.
 INSERT INTO holds (engine, kind, reason, since, until, trial) VALUES (:engine, :kind, :reason, :at, :until, NULL)
 ON CONFLICT (engine) DO UPDATE SET kind = excluded.kind, reason = excluded.reason, since = excluded.since,
                                    until = excluded.until, trial = NULL, tried_at = NULL;
 
 -- name: try_engine
--- Compare and set: record the dispatch that tries a held engine; one trial at a time.
+-- Compare and set: record the dispatch that tries a held engine; `was` is the dispatch of the trial before, NULL for none.
 UPDATE holds SET trial = :dispatch, tried_at = :at WHERE engine = :engine AND COALESCE(trial, '') = COALESCE(CAST(:was AS TEXT), '');
 
 -- name: end_hold

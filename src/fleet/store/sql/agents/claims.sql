@@ -1,5 +1,5 @@
 -- name: add_claim
--- Record the intent to create a resource; no row when another claim holds it.
+-- Record the intent to create a resource; add no row when another claim holds the resource.
 INSERT INTO claims (id, dispatch, project, slug, job, host, home, kind, name, actor, effect_lock, data, created_at, updated_at)
 VALUES (:id, :dispatch, :project, :slug, :job, :host, :home, :kind, :name, :actor, :effect_lock, :data, :at, :at)
 ON CONFLICT DO NOTHING;
@@ -9,7 +9,8 @@ ON CONFLICT DO NOTHING;
 UPDATE claims SET state = :after, updated_at = :at WHERE id = :id AND state = :before;
 
 -- name: let_go_claim
--- Compare and set: record the intent to remove a resource and the process that does it, unless it got a new owner meanwhile.
+-- Compare and set: record the intent to remove a resource and the process that does it, unless the claim got a new owner
+-- meanwhile. `owner` is the dispatch that owns the claim, '' for none.
 UPDATE claims SET state = :after, actor = :actor, updated_at = :at
 WHERE id = :id AND state = :before AND actor = :was AND COALESCE(dispatch, '') = :owner;
 
@@ -24,7 +25,8 @@ UPDATE claims SET failures = failures + 1, failed_at = :at, state = :after, acto
 WHERE id = :id AND state = :before;
 
 -- name: note_made
--- Mark all claims of a dispatch as live: its session, which is made last, runs, so everything before it exists.
+-- Mark the claims of a dispatch and of the bundle that it owns as live: its session, which is made last, runs, so everything
+-- before it exists.
 UPDATE claims SET state = :after, updated_at = :at
 WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND project = :project AND slug = :slug
     AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = :project AND b.slug = :slug AND b.owner = :dispatch))))
@@ -146,7 +148,7 @@ WHERE project = :project AND COALESCE(holder, '') = COALESCE(CAST(:was AS TEXT),
 UPDATE claims SET data = :data, updated_at = :at WHERE id = :id;
 
 -- name: lone_claims
--- The unreleased claims of bundles whose task is archived; they are to be released.
+-- The unreleased claims of bundles whose task is archived, newest first; they are to be released.
 -- returns: Claim*
 SELECT c.* FROM claims c JOIN tasks t ON t.project = c.project AND t.slug = c.slug
 WHERE c.dispatch IS NULL AND c.state <> 'released' AND t.archived = 1 ORDER BY c.created_at DESC, c.id;
@@ -161,7 +163,7 @@ SELECT COUNT(*) AS n FROM claims WHERE project = :project AND slug = :slug AND d
 UPDATE claims SET dispatch = :dispatch, data = :data, updated_at = :at WHERE id = :id AND dispatch = :was AND state = 'live';
 
 -- name: unfinished_rewrites
--- Claims on prompt inboxes that got a new owner and whose file may not be rewritten yet.
+-- Claims on prompt inboxes that got a new owner and whose file was perhaps not rewritten for that owner yet.
 -- returns: Claim*
 SELECT * FROM claims WHERE kind = 'coord_prompt_inbox' AND state = 'live' AND data LIKE '%"rewrite": %' ORDER BY created_at, id;
 
@@ -195,7 +197,7 @@ SELECT * FROM claims WHERE project = :project AND dispatch IS NULL AND slug IS N
   AND state <> 'released' ORDER BY created_at, id;
 
 -- name: claims_of_projects
--- The unreleased claims that belong to any project itself, also to one that was removed.
+-- The unreleased claims that belong to a project itself (to no dispatch, task or job), for all projects, removed ones too.
 -- returns: Claim*
 SELECT * FROM claims WHERE dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released'
 ORDER BY created_at, id;

@@ -42,7 +42,7 @@ WHERE project = :project AND candidate = :candidate;
 UPDATE seats SET candidate = NULL, deadline = NULL WHERE project = :project AND candidate = :candidate;
 
 -- name: empty_seat
--- Compare and set: remove the holder from the seat, because the coordinator was stopped on purpose.
+-- Compare and set: remove the holder from the seat and put nobody in its place.
 UPDATE seats SET holder = NULL, epoch = epoch + 1 WHERE project = :project AND holder = :holder;
 
 -- name: add_handoff
@@ -66,7 +66,7 @@ SELECT * FROM handoffs WHERE state = 'queued' AND (CAST(:project AS TEXT) IS NUL
 SELECT * FROM handoffs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY at, id;
 
 -- name: handed_to
--- The successor of an agent that was handed off.
+-- The successor of an agent that was handed off; no row when no handoff of the agent was completed.
 -- returns: HandedTo?
 SELECT successor FROM handoffs WHERE dispatch = :dispatch AND state = 'done' ORDER BY done_at DESC LIMIT 1;
 
@@ -88,13 +88,14 @@ UPDATE handoffs SET tries = 0, deferred = NULL WHERE id = :id AND state = 'queue
 UPDATE handoffs SET deferred = :why WHERE id = :id AND state = 'queued';
 
 -- name: handoff_before
--- The handoff of the same task before this one, of those whose progress was measured.
+-- The newest earlier handoff of the same task whose progress was measured.
 -- returns: Handoff?
 SELECT * FROM handoffs WHERE project = :project AND slug = :slug AND fruitless IS NOT NULL AND id <> :id AND at <= :at
 ORDER BY at DESC, id DESC LIMIT 1;
 
 -- name: weigh_handoff
--- Record the mark of the work at a handoff, and how many handoffs in a row have brought no progress.
+-- Record at a queued handoff the fingerprint of the task's work (`mark`), and how many handoffs in a row have brought no
+-- progress.
 UPDATE handoffs SET mark = :mark, fruitless = :fruitless WHERE id = :id AND state = 'queued';
 
 -- name: park_handoff
@@ -103,7 +104,7 @@ UPDATE handoffs SET mark = :mark, fruitless = :fruitless, parked_at = :at, state
 WHERE id = :id AND state = :before;
 
 -- name: handed_off_agents
--- The agents of a task that were handed off, newest first.
+-- The agents of a task for which a handoff was requested, newest first; a queued handoff counts, too.
 -- returns: HandedOffAgent*
 SELECT dispatch FROM handoffs WHERE project = :project AND slug = :slug ORDER BY at DESC, id DESC LIMIT :most;
 
@@ -113,7 +114,7 @@ SELECT dispatch FROM handoffs WHERE project = :project AND slug = :slug ORDER BY
 SELECT * FROM handoffs WHERE dispatch = :dispatch AND parked_at IS NOT NULL ORDER BY parked_at DESC LIMIT 1;
 
 -- name: handoffs_of_task
--- How many agents of a task were handed off.
+-- How many handoffs of a task's agents have ended: with a successor, or with the task parked.
 -- returns: Count!
 SELECT COUNT(*) AS n FROM handoffs WHERE project = :project AND slug = :slug AND (state = 'done' OR parked_at IS NOT NULL);
 
@@ -147,7 +148,7 @@ UPDATE projects SET remote_control = :to WHERE name = :project AND COALESCE(remo
 SELECT remote_control FROM projects WHERE name = :project;
 
 -- name: remote_controlled
--- Projects whose coordinator may be controlled from another device: it is an agent, not fleet's own loop.
+-- Projects whose coordinator may be controlled from another device and is an agent, not fleet's own loop.
 -- returns: HeldSeat*
 SELECT p.name AS project FROM projects p JOIN seats s ON s.project = p.name JOIN dispatches d ON d.id = s.holder
 WHERE p.remote_control = 'up' AND d.engine <> 'fleet' ORDER BY p.name;
@@ -169,7 +170,8 @@ SELECT id, kind, text, command, choices, asked_at FROM questions
 WHERE dispatch = :dispatch AND answered_at IS NULL AND closed_at IS NULL ORDER BY asked_at, id;
 
 -- name: contexts
--- How full the contexts of a project's agents are, and whether each was reminded to hand off.
+-- How full the contexts of a project's agents are, and whether each was reminded to hand off. Only agents at work: in flight,
+-- without a report, a request to exit or a queued handoff.
 -- returns: AgentContext*
 SELECT d.id, d.kind, d.project, d.slug, d.home, d.host, d.tmux_socket, a.context, a.tokens, a.compacting,
        EXISTS (SELECT 1 FROM messages m WHERE m.dispatch = d.id AND m.kind = 'reminder' AND m.sender = 'fleet') AS reminded
@@ -191,7 +193,7 @@ WHERE project = :project AND archived = 0 AND status IN ('blocked', 'failed') OR
 SELECT project FROM seats WHERE holder = :dispatch;
 
 -- name: wake_of
--- What the coordinator of a project was last told when it was woken or ticked.
+-- What the coordinator of a project was last told, in a tick or by a message that woke it.
 -- returns: Wake?
 SELECT * FROM wakes WHERE project = :project;
 
@@ -216,7 +218,8 @@ DELETE FROM wakes WHERE project = :project;
 SELECT * FROM restarts WHERE project = :project;
 
 -- name: count_restart
--- Compare and set by the time of the last restart: of two processes that restart the loop at once, one succeeds.
+-- Compare and set: record a restart of fleet's own coordinator loop. `before` is the time of the last restart: of two
+-- processes that restart the loop at once, one succeeds.
 INSERT INTO restarts (project, holder, tries, at) VALUES (:project, :holder, :tries, :at)
 ON CONFLICT (project) DO UPDATE SET holder = excluded.holder, tries = excluded.tries, at = excluded.at
 WHERE restarts.at = :before;

@@ -8,7 +8,7 @@ INSERT INTO ids (id, at) VALUES (:id, :at) ON CONFLICT DO NOTHING;
 SELECT 1 AS yes FROM ids WHERE id = :id;
 
 -- name: add_dispatch
--- Record a new dispatch; no row when the task has an unfinished one.
+-- Record a new dispatch; add no row when the task has an unfinished one.
 INSERT INTO dispatches (id, kind, project, slug, owner, host, home, tmux_socket, created_at, updated_at, predecessor, engine,
                         autonomy, model, command, base, spawner, server)
 VALUES (:id, :kind, :project, :slug, :owner, :host, :home, :tmux_socket, :at, :at, :predecessor, :engine,
@@ -81,7 +81,8 @@ UPDATE dispatches SET report = :report, report_reason = :reason, reported_commit
 WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight');
 
 -- name: announce_merge
--- Record the merge commit to which a finisher is about to move the integration branch; its task cannot change until it ends.
+-- Record the merge commit to which a finisher is about to move the integration branch. From then on the task cannot change until
+-- the finisher has ended.
 UPDATE dispatches SET reported_commit = :commit, updated_at = :at
 WHERE id = :id AND kind = 'finisher' AND exec_state = 'in_flight';
 
@@ -93,7 +94,8 @@ SELECT id FROM dispatches WHERE project = :project AND slug = :slug AND exec_sta
   AND reported_commit IS NOT NULL;
 
 -- name: ask_dispatch
--- Record that an agent is asked to exit. A kill overrides a stop, and a stop overrides a handoff or a report.
+-- Record what an agent is asked to exit for. 'kill' replaces any other request, 'stop' replaces 'handoff', and everything
+-- replaces 'report'. The time of the first request is kept.
 UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at
 WHERE id = :id AND exec_state IN ('pending', 'in_flight')
   AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND :asked_for = 'kill')
@@ -154,8 +156,8 @@ WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND
   AND (not_before IS NULL OR not_before <= :at);
 
 -- name: assign_stage
--- Compare and set: assign a task to a dispatch of a later stage: a blocked task that waits to be mended, or a task in
--- progress that its predecessor has left.
+-- Compare and set: assign a task to a dispatch of a later stage. The task is blocked and waits to be mended, or it is in
+-- progress and still assigned to the dispatch before this one (`predecessor`).
 UPDATE tasks SET status = :after, assignee = :id, attempts = attempts + 1, reason = NULL,
                  fixes = fixes + CASE WHEN status = 'blocked' THEN :mends ELSE 0 END,
                  started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at
@@ -188,20 +190,20 @@ ORDER BY d.created_at, d.id;
 SELECT job FROM tasks WHERE project = :project AND slug = :slug AND job IS NOT NULL;
 
 -- name: set_resumes
--- Record how a pending dispatch resumes another: its conversation, or its work in a new one.
+-- Record that a pending dispatch resumes an ended one: 'conversation' in the same conversation, 'again' in a new one.
 UPDATE dispatches SET resumes = :resumes WHERE id = :id AND exec_state = 'pending';
 
 -- name: set_instead
--- Record the engine of first choice that a pending dispatch does not use, and why it is held.
+-- Record the held engine that a pending dispatch would have used, and why that engine is held.
 UPDATE dispatches SET instead_of = :engine, instead_why = :why WHERE id = :id AND exec_state = 'pending';
 
 -- name: note_descendants
--- Record descendant processes of an agent that carry no mark of it and may outlive it.
+-- Record the descendant processes of an agent that carry no mark of its dispatch and may outlive the agent.
 UPDATE dispatches SET descendants = :descendants WHERE id = :id AND exec_state = 'in_flight';
 
 -- name: settle_task
--- Compare and set: record the outcome of a dispatch on its task, if it still has the task, and the commit of the work, if
--- any.
+-- Compare and set: record the outcome of a dispatch on its task, if the task is still assigned to that dispatch, and the commit
+-- of the work, if any.
 UPDATE tasks SET status = :after, stage = COALESCE(CAST(:stage AS TEXT), stage), work = COALESCE(CAST(:work AS TEXT), work), assignee = :assignee, reason = :reason,
                  not_before = COALESCE(CAST(:not_before AS BIGINT), not_before), ended_at = :ended_at, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = :before AND assignee = :id;
@@ -218,7 +220,7 @@ UPDATE tasks SET status = :after, stage = :stage, reason = :reason, changed_at =
 WHERE project = :project AND slug = :slug AND status = :before;
 
 -- name: mergeable_tasks
--- Tasks whose work waits to be merged: at their last stage and without an unfinished dispatch, or reported done.
+-- Tasks whose work waits to be merged: done, or at the stage `finisher`, without an unfinished dispatch or a pull request.
 -- returns: MergeableTask*
 SELECT slug, status, stage, assignee FROM tasks
 WHERE project = :project AND merged IS NULL AND pull_request IS NULL AND archived = 0 AND job IS NULL

@@ -20,12 +20,12 @@ UPDATE messages SET acknowledged_at = :at, delivered_at = COALESCE(delivered_at,
 WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL;
 
 -- name: inherit_messages
--- Move the unacknowledged messages of an agent to its successor.
+-- Move the unacknowledged messages of an agent to its successor, which gets them anew; reminders are not moved.
 UPDATE messages SET dispatch = :dispatch, delivered_at = NULL, how = NULL
 WHERE dispatch = :predecessor AND acknowledged_at IS NULL AND kind = 'message';
 
 -- name: last_said
--- When a message was last delivered to an agent.
+-- When a message was last delivered to an agent; NULL when none was.
 -- returns: LastSaid!
 SELECT MAX(delivered_at) AS at FROM messages WHERE dispatch = :dispatch;
 

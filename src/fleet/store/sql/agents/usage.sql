@@ -14,7 +14,7 @@ UPDATE usage_files SET position = :position, model = :model, record = :record, i
 WHERE path = :path AND position = :was;
 
 -- name: forget_usage_file
--- Delete the reading position of an agent that is archived and has no conversation file.
+-- Delete the reading position of a path, or the row that stands for an agent's search for its conversation.
 DELETE FROM usage_files WHERE path = :path;
 
 -- name: add_usage
@@ -48,7 +48,7 @@ SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGIN
 FROM usage WHERE project = :project AND slug = :slug;
 
 -- name: used_before_handoffs
--- What the agents of a task that were handed off have used.
+-- What the agents of a task for which a handoff was requested have used; a queued handoff counts, too.
 -- returns: Used!
 -- column: tokens int
 -- column: cost int

@@ -10,7 +10,7 @@ ON CONFLICT (id) DO UPDATE SET host = excluded.host, machine = excluded.machine,
 SELECT * FROM homes WHERE id = :id;
 
 -- name: home_on_host
--- The home that was last seen on a host, given the id of the host or of its machine; for the host's name.
+-- The home that was last seen on a host, to find the host's name. `host` is the id of the host or of its machine.
 -- returns: Home?
 SELECT * FROM homes WHERE host = :host OR machine = :host ORDER BY seen_at DESC, id LIMIT 1;
 

@@ -4,7 +4,8 @@
 SELECT * FROM notices WHERE over_at IS NULL;
 
 -- name: add_notice
--- Add a notice for a condition that has begun, unless the condition has one; a unique condition never gets a second one.
+-- Add a notice for a condition that has begun, unless that condition has a notice already: one that has not ended, or, if
+-- `is_unique`, any.
 -- takes: is_unique int
 INSERT INTO notices (id, subject, kind, state, home, project, slug, dispatch, question, title, body, since, seen_at)
 SELECT CAST(:id AS TEXT), CAST(:subject AS TEXT), CAST(:kind AS TEXT), CAST(:state AS TEXT), CAST(:home AS TEXT),
@@ -22,12 +23,12 @@ UPDATE notices SET over_at = :at WHERE id = :id AND over_at IS NULL;
 UPDATE notices SET state = :after WHERE id = :id AND state = :before AND over_at IS NOT NULL;
 
 -- name: due_notices
--- Notices to send now, oldest first. A `next_at` after `latest` was set while the clock was ahead.
+-- Notices to send now, oldest first. A `next_at` after `latest` was set while the clock was ahead, and counts as reached.
 -- returns: Notice*
 SELECT * FROM notices WHERE state = 'due' AND (next_at <= :now OR next_at > :latest) ORDER BY since, id LIMIT :most;
 
 -- name: notices_of_lost_senders
--- Notices that this home was sending when its process ended.
+-- Notices that are marked as being sent by a home. The caller knows that no process of that home is sending now.
 -- returns: Notice*
 SELECT * FROM notices WHERE state = 'sending' AND sender = :sender;
 
@@ -54,7 +55,7 @@ SELECT message, COUNT(*) AS n FROM notices WHERE told_at > :since AND told_at <=
 SELECT * FROM notices ORDER BY seen_at DESC, id LIMIT :most;
 
 -- name: forget_notices
--- Delete notices of ended conditions, except the newest ones.
+-- Delete notices of ended conditions, except those that are still to be sent and the newest ones.
 DELETE FROM notices WHERE over_at IS NOT NULL AND state NOT IN ('due', 'sending')
   AND id NOT IN (SELECT n.id FROM notices n ORDER BY n.seen_at DESC, n.id LIMIT :most);
 

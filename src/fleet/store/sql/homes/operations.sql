@@ -1,6 +1,7 @@
 -- name: next_operation
 -- module: hot
--- The sequence number of the operation that is about to be written, and the operation that is stored under its key.
+-- The sequence number for the operation that is about to be written, and the operation that is already stored under the key;
+-- NULLs when there is none.
 -- returns: NextOperation!
 SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq,
        (SELECT why FROM operations WHERE key = :key) AS why,
@@ -104,8 +105,9 @@ SELECT COUNT(*) AS n FROM operations;
 
 -- name: stale_speaker
 -- module: hot
--- A row when a dispatch may not write: it was archived; or it is a coordinator that does not hold its seat; or it is a
--- coordinator without a session (a duty of the daemon, whose process lives on) that has ended.
+-- A row when a dispatch may not write: it was archived; or it is a launched coordinator that does not hold its seat; or it is a
+-- coordinator that has ended and had no session, because it was a duty of the daemon, whose process lives on. `project` is NULL
+-- for an archived dispatch; `holder` is who holds the seat instead.
 -- returns: StaleSpeaker?
 -- column: holder str | None
 SELECT d.project, CASE WHEN s.holder = d.id THEN NULL ELSE s.holder END AS holder

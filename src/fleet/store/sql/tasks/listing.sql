@@ -53,7 +53,7 @@ SELECT slug, path, at, actor FROM artifacts
 WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, path;
 
 -- name: page_of_tasks
--- All columns of tasks, by slug, one page at a time.
+-- Tasks with their texts and times, by slug, one page at a time.
 -- returns: WholeTask*
 SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee,
        attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged
@@ -66,7 +66,7 @@ SELECT slug, title FROM tasks
 WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 AND job IS NULL ORDER BY slug LIMIT :most;
 
 -- name: task_whole
--- All columns of one task.
+-- One task with its texts and times.
 -- returns: WholeTask?
 SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee,
        attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged

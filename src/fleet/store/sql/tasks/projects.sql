@@ -43,7 +43,7 @@ WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (
 GROUP BY project;
 
 -- name: count_tasks
--- How many tasks a project has, how many of them are no items of jobs, and how many are in progress.
+-- How many tasks a project has, how many of them do not belong to a job, and how many are in progress.
 -- returns: TaskCount!
 SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN job IS NULL THEN 1 ELSE 0 END), 0) AS own,
   COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working
@@ -101,7 +101,7 @@ SELECT project,
 FROM dispatches GROUP BY project;
 
 -- name: reclaim_trouble
--- Unreleased claims that nobody needs any more, counted by kind.
+-- Unreleased claims that nobody needs any more, counted by kind; worker directories are not counted.
 -- returns: ReclaimTrouble*
 SELECT c.kind, COUNT(*) AS n FROM claims c
 LEFT JOIN dispatches d ON d.id = c.dispatch

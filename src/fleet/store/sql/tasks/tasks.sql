@@ -34,14 +34,14 @@ WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND
   AND (not_before IS NULL OR not_before <= :at);
 
 -- name: claim_task_all_the_same
--- Compare and set: claim an open task that is not ready, for a person.
+-- Compare and set: claim an open task, even one that is not ready, for a person.
 UPDATE tasks SET status = :after, assignee = :actor, attempts = attempts + 1, reason = NULL,
                  started_at = :at, ended_at = NULL, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = 'open';
 
 -- name: end_task
 -- module: reports
--- Compare and set on status and assignee: record the end of a task, and the commit of its work if it was reported.
+-- Compare and set on status and assignee: end or block a task, and record the commit of its work if it was reported.
 UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work),
                  ended_at = :at, changed_at = :at
 WHERE project = :project AND slug = :slug AND status = :was
@@ -54,9 +54,9 @@ UPDATE tasks SET left_uncommitted = :reason
 WHERE project = :project AND slug = :slug AND COALESCE(left_uncommitted, '') <> COALESCE(CAST(:reason AS TEXT), '');
 
 -- name: reopen_task
--- Compare and set: open a task again without an assignee. A blocked or failed task keeps its stage and its count of fixes
--- starts at 0; any other task, or one opened `anew`, starts at the first stage. The commit of its work is forgotten unless a
--- review accepted it.
+-- Compare and set: open a task again without an assignee, with its count of fixes at 0. A blocked or failed task keeps its stage
+-- unless it is opened `anew`; every other task starts at the first stage. The commit of its work is forgotten, unless the task
+-- keeps its stage and a review has accepted its work.
 UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL,
                  left_uncommitted = NULL,
                  merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END,
@@ -68,7 +68,8 @@ WHERE project = :project AND slug = :slug AND status = :was;
 
 -- name: shift_blockers
 -- module: reports
--- Change the count of open blockers of all dependents of a task: by -1 when it was satisfied, by +1 when it is open again.
+-- Change the count of open blockers of all dependents of a task: by -1 when the task was done or abandoned, by +1 when it is
+-- open again.
 UPDATE tasks SET open_blockers = open_blockers + :change
 WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project AND needs = :slug);
 
