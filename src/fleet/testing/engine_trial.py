@@ -54,9 +54,10 @@ _STUCK = ("dialog", "limit", "login", "failed_turn")
 def try_out(
     engine: Engine, autonomy: str | None, root: str, *, sandbox: str | None = None, patience: float = PATIENCE
 ) -> Trial:
-    """Try an engine at an autonomy, in the folder `root`, in a sandbox if one is named; return the verdict.
+    """Try an engine in the folder `root`, which is removed afterwards; return what the trial showed.
 
-    Nothing is left behind. `patience` is how many seconds the agent may take.
+    `autonomy` is None for an engine without autonomy levels, `sandbox` is None for no sandbox. `patience` is how many
+    seconds the agent may take. An engine whose file has no [check] is not started: its verdict is "unproven".
     """
     if engine.check is None:
         return Trial(autonomy=autonomy, sandbox=sandbox, verdict="unproven", detail="its file has no [check]")
@@ -69,9 +70,9 @@ def try_out(
 
 
 def clear(root: str) -> None:
-    """End and remove everything that a trial in this folder left, also a trial that was killed.
+    """End all processes that a trial in this folder left, even a trial that was killed, and remove the folder.
 
-    Raise Refused if that takes too long.
+    Raise Refused if the processes do not end in time.
     """
     home = f"{root}/home"
     if os.path.isdir(home):
@@ -205,9 +206,10 @@ class _Trial:
         return text
 
     def _watch(self, fleet: Fleet, ident: str, patience: float) -> tuple[str, str]:
-        """Wait until the agent has reported, has ended, asks or is stuck; return its state and the detail.
+        """Wait until the trial can be judged; return the agent's state, and more about that state as text or "".
 
-        The state is "late" after `patience` seconds.
+        That is when the agent has reported, has ended, asks or is stuck, or when the stub model has given its last
+        answer. The state is "late" when none of this has happened after `patience` seconds.
         """
         deadline = fleet.clock.ticks() + patience
         while True:
