@@ -37,17 +37,21 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Programs
 
 PROJECT, TASK, LOGGED, MESSAGE = "trial", "proof", "from inside", "Prove it"
+# What the agent is told to do: as commands for a shell, and as a script for the scripted agent.
 COMMANDS = ("git mv README.md proof.md", f'git commit --message "{MESSAGE}"', f'fleet log "{LOGGED}"', "fleet done")
 SCRIPT = f"write proof.md proof\ncommit {MESSAGE}\nlog {LOGGED}\ndone\n"
+# Seconds: for the agent, between two looks at it, for `fleet dispatch`, and for each thing that has to end at last.
 PATIENCE = 120.0
 _BETWEEN_LOOKS = 0.1
 _LIMIT = 120.0
 _PATIENCE_AT_THE_END = 30.0
 _NOWHERE = "http://127.0.0.1:9"
+# The variables that the program gets from the environment of this process.
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL")
 # Requests that leave loopback go to a proxy that does not exist.
 _SEALED = {"HTTP_PROXY": _NOWHERE, "HTTPS_PROXY": _NOWHERE, "NO_PROXY": "127.0.0.1,localhost"}
 _TMUX_NOTICE = "Pane is dead"
+# The states of an agent that cannot go on by itself, besides "asks".
 _STUCK = ("dialog", "limit", "login", "failed_turn")
 
 

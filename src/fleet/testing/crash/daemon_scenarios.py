@@ -92,7 +92,7 @@ def _next_daemon(scene: Scene) -> list[str]:
 
 
 def _check_lost(scene: Scene) -> list[str]:
-    """Return faults unless the dead daemon's coordinator holds the seat and no other coordinator or candidate is there."""
+    """Return faults unless the dead daemon's coordinator holds the seat, with no other coordinator or candidate."""
     with scene.fleet() as fleet:
         seat = fleet.store.read(lambda rows: seats.seat(rows, PROJECT))
         living = [agent.id for agent in fleet.agents.list() if agent.kind == "coord"]

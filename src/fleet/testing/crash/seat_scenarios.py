@@ -24,6 +24,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.store.queries import Seat
 
+# The command of a coordinator that ticks once, which proves that it works, and of one that never ticks.
 PROVES = ("sh", "-c", "fleet coord tick; exec sleep 1000")
 SLEEPS = ("sleep", "1000")
 _LONG = 600.0
