@@ -105,7 +105,7 @@ def _import_seconds(words: list[str], env: dict[str, str]) -> dict[str, float]:
 
 
 def _group(module: str) -> str:
-    """Return the group of a module: its layer of fleet, `fleet`, or the modules of Python."""
+    """Return the name of a module's group: a layer of fleet, `fleet` for the rest of fleet, or one for Python's."""
     package, _, rest = module.partition(".")
     part = rest.partition(".")[0]
     if package != "fleet":

@@ -30,7 +30,7 @@ PROCESSES = 50
 WRITES = 50  # by each
 ROUNDS = 7
 SMALLEST = {"PROCESSES": 2, "WRITES": 2, "ROUNDS": 2}
-PATIENCE = 60  # seconds until all have come to the line
+PATIENCE = 60  # seconds until all processes have reached the barrier
 TARGET = at_least(0.6)
 FORK = multiprocessing.get_context("fork")
 

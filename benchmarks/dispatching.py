@@ -133,7 +133,7 @@ def _fill(scene: Scene, files: int) -> None:
 
 
 def _asked_of_the_store() -> Table:
-    """Return a table of how often a dispatch and a settle ask the store, counted in a simulated world."""
+    """Return a table of how often a dispatch, a launch and a settle ask the store, counted in a simulated world."""
     table = Table("dispatch: what it asks the store", ("act", *COLUMNS))
     with SimulatedScene() as scene:
         scene.fleet.tasks.add(project=PROJECT, title="T", slug="t")

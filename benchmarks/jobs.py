@@ -26,7 +26,7 @@ COUNTED = 5
 FLAT = at_most(1.15)
 # Milliseconds an item beyond the bare commands.
 EXTRA = at_most(150)
-# Of a runner that has to learn its first thousand items before it is at its size.
+# The runner's memory at the end is compared with that after this many items: until then it still grows.
 WARM = 1_000
 SMALLEST = {"MANY": 10, "FEW": 1, "WARM": 0, "COUNTED": 1}
 DOCUMENT = """\

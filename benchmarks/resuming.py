@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 21
 SMALLEST = {"ROUNDS": 2}
+# Limits in milliseconds: for locking a free gate, and for everything else.
 ACQUIRING, STALE = 100, 500
 HOLD = """
 import os, sys

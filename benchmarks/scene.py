@@ -16,9 +16,9 @@ PROJECT = "bench"
 AGENT = "be4c4000"  # a dispatch id
 AREAS = ("parser", "login", "search", "billing", "export", "mail", "cache", "search-index", "docs", "api")
 WAITS_FOR = (0, 1, 1, 2, 3)  # how many tasks a task waits for
-REACH = 40  # and how far back they are
-DONE = 0.3  # the oldest part of a graph has ended,
-ENDED = ("done",) * 8 + ("failed", "blocked")  # most of it well
+REACH = 40  # the tasks that it waits for are among this many before it
+DONE = 0.3  # the part of a graph, its oldest tasks, that has ended
+ENDED = ("done",) * 8 + ("failed", "blocked")  # how these tasks have ended: most of them well
 TEXT = "What is wanted, why, and how to see that it is there. " * 4
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 TASKS, AGENTS = 10_000, 500
 REFRESHES, KEYS, STARTS = 15, 200, 7
 SMALLEST = {"TASKS": 100, "AGENTS": 10, "REFRESHES": 2, "KEYS": 5, "STARTS": 1}
-# Seconds: what a person takes for at once, and what issue and docs promise of the start.
+# Milliseconds: what feels immediate to a person, and what the docs promise of the start.
 REFRESH_TARGET, KEY_TARGET, SLOWEST_KEY, START_TARGET = at_most(2000), at_most(50), at_most(400), at_most(1000)
 # Every fifth agent asks for a permission: the problems that come first.
 ASKING = 5

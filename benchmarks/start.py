@@ -53,7 +53,8 @@ SMALLEST = {"HOT_ROUNDS": 2, "OTHER_ROUNDS": 2, "PEAK_ROUNDS": 1, "WARM": 0, "BR
 BREAKDOWN_ROUNDS = 25
 BUSY = 0.1
 AT_WORK = 2
-# The same command, in which functools stands before `_sqlite3` is imported, and in which its stand-in does.
+# LAUNCH is a hot command, which imports `_sqlite3` with a stand-in for functools. With WITH_REAL before it, the real
+# functools is imported first, and used instead.
 WITH_REAL = "import functools"
 LAUNCH = f"import sys; sys.argv[1:] = ['log', 'parser done']; exec(open({FLEET!r}).read().replace('del sys.path[0]', 'pass'))"
 # The stand-in is worth its lines while the real one costs a tenth of a command.

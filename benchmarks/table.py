@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The limit that a value should keep: at most, or at least."""
+    """A limit for a value: the largest that it may be, or with `at_least` the smallest."""
 
     limit: float
     at_least: bool = False

@@ -24,7 +24,7 @@ class Ours:
 
     def __init__(self, home: Path) -> None:
         self._acts = Fleet.open(str(home), actor=ACTOR)
-        self.db: sqlite3.Connection = vars(self._acts.store)["_db"]  # to hear what is said to it
+        self.db: sqlite3.Connection = vars(self._acts.store)["_db"]  # so that a benchmark can trace its statements
 
     def log(self, task: str, message: str) -> None:
         """Add a message to a task's log."""

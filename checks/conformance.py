@@ -142,7 +142,10 @@ def print_tests_on_one_store(counts: Counter[str]) -> None:
 
 
 def why_not_passing(counts: Counts, need: str | None) -> str:
-    """Return why a row does not count as passing, as text; empty when it does."""
+    """Return why a row does not count as passing, as text; empty when it does.
+
+    `need` is `both` or `any` for a row that is due, None for one that is not.
+    """
     if failing := sum(count["failed"] for count in counts.values()):
         return f"{failing} failing"
     if need == "both":

@@ -100,7 +100,11 @@ def arguments() -> Part:
 
 
 def plays(part: Part, stores: dict[str, str], reason: str) -> list[Play]:
-    """Return every call of the crash harness to make; `stores` maps the names in the table to addresses."""
+    """Return every call of the crash harness to make.
+
+    `stores` maps the names in the table to addresses. `reason` is why no system call can be made to fail; empty when
+    one can.
+    """
     offset = ("--offset", str(part.offset))
     every, most = ("--every", str(part.every), *offset), ("--most", str(part.most), *offset)
     wanted = [Play(kind="single", name=name, store=store, words=(name, url, *every))

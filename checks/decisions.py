@@ -3,8 +3,9 @@
 `model/dispatch/remedies.py` decides what happens to a dispatch, from the facts that `verbs/dispatch/facts.py` gathers. Other
 code uses the predicates of `model/dispatch/steps.py` (`is_unfinished`, …) and of Claim (`is_live`), and hands states on to
 functions of model/. checks/decisions.txt lists the exceptions, each with its number of reads and the reason. A number that
-has fallen is lowered there, and never rises again: git's history is asked. A new file may take over what others had: then
-the total says no more. The statuses of tasks have entries of their own, `FILE:status`, and their own total.
+has fallen is lowered there, and never rises again: git's history is asked. A new file may take over reads that other
+files had; then the total shows whether there are more of them. The statuses of tasks have entries of their own,
+`FILE:status`, and their own total.
 
 python checks/decisions.py             count and compare
 python checks/decisions.py --record    lower the numbers in checks/decisions.txt to those that are counted

@@ -1,10 +1,10 @@
 """Fail when a hot or read command imports a heavy module: imports are most of what such a command costs.
 
-What people read is also read where agents are at work.
+The commands by which people look at a fleet (`fleet status`, `fleet ps`) also run in a home in which agents work.
 Each command runs in a home without a config.toml, and in two whose config.toml has every setting: each on one line, and over as many
 lines as TOML allows. The settings of the store are on one line in both.
 
-python checks/hot.py            fail on a heavy import, or when one of the files is old that it writes
+python checks/hot.py            fail on a heavy import, or when a file that --write writes is out of date
 python checks/hot.py --write    write fleet/bundle_groups.py (which modules commands import together), and other_settings.py and
                                 values.py of fleet/model/settings/
 """
@@ -53,7 +53,8 @@ FORBIDDEN = (
     "tomllib",
     "typing",
 )
-# A person imports less than an agent for these: the groups of their modules are made for agents.
+# Commands for which a person's process imports less than an agent's. Their module groups are made from what an agent's
+# process imports.
 BY_PERSON = (("task", "claim", "t", "-p", "p"), ("task", "done", "t", "-p", "p"))
 # Each hot command with the exit code it must give in the scene below, outside any agent.
 HOT = (
@@ -116,7 +117,7 @@ FROM_BUNDLE = "from fleet import bundle\nbundle.use()\n"
 def run(home: Path, *argv: str, first: str = "", **env: str) -> tuple[int, set[str], str]:
     """Run a command in a new process; return its exit code, the modules that it imported, and its output.
 
-    The output includes Python's report of the imports in their order. `first` is what the process does before that.
+    The output includes Python's report of the imports in their order. `first` is Python code to run first.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLEET_")}
     process = subprocess.run(
@@ -149,7 +150,10 @@ def prepare(scene: Path) -> Path:
 
 
 def every_setting() -> dict[str, object]:
-    """Return a value for every setting of config.toml. No command has to parse it as TOML to find the store."""
+    """Return a value for every setting of config.toml.
+
+    A home has all of them, to show that a hot command finds its store without parsing the file as TOML.
+    """
     settings = {each.name: each for each in SETTINGS if each.file == HOME_FILE}
     # A setting without a default takes one of these: an amount of money, hours, a command, a text.
     tried = (1.5, "22:00-07:00", ["program"], "/a/path")
@@ -188,7 +192,10 @@ def _toml(value: object) -> str:
 def faults(
     home: Path, expected: int, argv: tuple[str, ...], outputs: dict[tuple[str, ...], str], **how: str
 ) -> list[str]:
-    """Run a command and return a line for a wrong exit code, a hook's error, or forbidden imports; keep its output in `outputs`."""
+    """Run a command and return a line for a wrong exit code, a hook's error, or forbidden imports.
+
+    Keep its output in `outputs` if its imports count for the module groups.
+    """
     speaker = SPEAKER if argv[0] == "hook" or (expected, argv) in BY_AGENT else {}
     code, modules, output = run(home, *argv, **speaker, **how)
     found = []
@@ -214,7 +221,7 @@ def forbidden(expected: int, argv: tuple[str, ...]) -> set[str]:
 
 
 def faults_beside_agents() -> list[str]:
-    """Run what people read where agents are at work, and return a line for each fault."""
+    """Run the commands of BESIDE_AGENTS in a home in which agents work, and return a line for each fault."""
     bundle_writing.write()
     with Scene() as scene:
         with scene.fleet() as opened:
@@ -232,7 +239,7 @@ def faults_beside_agents() -> list[str]:
 
 
 def old_files(written: dict[Path, str]) -> list[str]:
-    """Return a line for each file that has not the text that it should have; with --write write it."""
+    """Return a line for each file that does not have the text that it should have; with --write, write it first."""
     if "--write" in sys.argv:
         for path, text in written.items():
             path.write_text(text, encoding="utf-8")

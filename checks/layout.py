@@ -82,7 +82,7 @@ def wrong_folder_sizes() -> list[str]:
 def cell(layer: Path, names: tuple[str, ...]) -> str:
     """Return the files and folders of a noun in a layer, as a cell of the map.
 
-    Those in the folders of the layer only if none is at its top.
+    If the noun has none at the top of the layer, return those one folder below.
     """
     top = layer.parent if layer.name == "*" else layer
     folders = sorted(path for path in top.iterdir() if path.is_dir()) if layer.name == "*" else [layer]
@@ -115,7 +115,7 @@ def table() -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """Return the modules that a file imports, also inside functions."""
+    """Return the modules and names that a file imports by `from … import`, also inside functions."""
     modules: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:

@@ -16,7 +16,7 @@ GROUPS = {
 '''
 # Imported before a group can be loaded.
 _BEFORE = ("fleet", "fleet.bundle")
-# The commands of sessions run for an unknown agent; from here on they import what tells of that.
+# Here the commands of sessions run for an unknown agent. What they import from this module on only reports that error.
 _REFUSED = "fleet.errors.absent"
 
 

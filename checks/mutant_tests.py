@@ -35,7 +35,11 @@ class Collector:
 
 
 class Watcher:
-    """A pytest plugin that runs the wanted tests in the wanted order, until one has noticed the mutant for each need."""
+    """A pytest plugin that runs the wanted tests in the wanted order, until one has noticed the mutant for each need.
+
+    A need is a store on which the mutant has to be noticed; `needs` has the one for which each test counts. `open` has
+    the needs for which no test has noticed yet. It has "" when all tests are to run to the end.
+    """
 
     def __init__(self, order: Path, out: Path) -> None:
         wanted = json.loads(order.read_text(encoding="utf-8"))

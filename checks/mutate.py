@@ -107,9 +107,10 @@ def main() -> int:
 
 
 def known_tests(mutants: list[Mutant], outcomes: Path | None, *, ran: bool) -> list[Test]:
-    """Return the tests of the mutants' rows, with the outcome and seconds of an earlier run if known.
+    """Return the tests of the mutants' rows, each with its outcome and seconds in the run that wrote `outcomes`.
 
-    With `ran`, only those of that run; without such a run, all count as passed.
+    A test that did not run there has neither. With `ran`, return all tests of that run instead; if nothing is known of
+    such a run, return the tests of the rows, as if all had passed.
     """
     seen = {test.ident: test for test in read_tests(outcomes)} if outcomes and outcomes.exists() else {}
     if ran and seen:
@@ -126,7 +127,10 @@ def known_memory(tests: list[Test]) -> Memory:
 
 
 def make_copies(jobs: int, server: ThrowawayPostgres | None) -> list[Copy]:
-    """Return fresh copies of the repository, after the server that their tests share is ready."""
+    """Return fresh copies of the repository, after the server that their tests share is ready.
+
+    When `server` is None, each run of tests starts its own.
+    """
     copies = [Copy(ROOT, BUILD / f"copy-{number}") for number in range(1, jobs + 1)]
     with ThreadPoolExecutor(jobs) as workers:
         list(workers.map(Copy.refresh, copies))

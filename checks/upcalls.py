@@ -176,7 +176,10 @@ def _mentions_name(node: ast.AST, names: set[str]) -> bool:
 
 # at run time ----------------------------------------------------------------------------------------------------------
 def upcalls(*roots: object) -> list[str]:
-    """Return a line for each callable or object of a higher layer, reachable from the roots, that has no interface below it."""
+    """Return a line for each callable or object of a layer above its holder's that can be reached from the roots.
+
+    What is held behind an interface, as the docstring of this module says, is allowed.
+    """
     faults: list[str] = []
     seen: dict[tuple[int, int], object] = {}  # with the objects, so that none is freed and its id used again
     waiting: list[Held] = [(type(root).__name__, _rank(type(root)), root) for root in roots]

@@ -80,7 +80,8 @@ def _send(data: bytes) -> None:
 def _save_before(name: str, measuring: Measuring) -> None:
     """Replace a function of `os` that never returns by one that first saves the measurements.
 
-    It leaves also when they cannot be saved: a child that a test forked must not go on as the test.
+    The new function calls the old one even when they cannot be saved: a child that a test forked must not go on as the
+    test.
     """
     leave: Callable[..., object] = getattr(os, name)
 
@@ -93,7 +94,10 @@ def _save_before(name: str, measuring: Measuring) -> None:
 
 
 def _measure() -> None:
-    """Measure this process, unless it is measured: Python reads a .pth file twice where two names lead to its folder."""
+    """Measure this process, unless nobody asks for it or it is being measured already.
+
+    Python reads a .pth file twice where two names lead to its folder.
+    """
     try:
         from coverage import Coverage  # noqa: PLC0415 - it cannot be loaded where the current directory was removed
     except FileNotFoundError:

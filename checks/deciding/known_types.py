@@ -123,7 +123,10 @@ class Scope:
         return self._types.of_attribute(receiver or UNKNOWN_WORDS, attribute)
 
     def _type_of_call(self, node: ast.Call) -> Words:
-        """Return what a call returns: by its function's annotation, or by what goes through it; a class returns itself."""
+        """Return the type of a call's result: the class that is called, or what its function's annotation says.
+
+        A function of _THROUGH has the type of its arguments.
+        """
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", UNKNOWN)
         if name == "of" and isinstance(node.func, ast.Attribute):
             return self._class_of(node.func.value)

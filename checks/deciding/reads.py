@@ -75,7 +75,7 @@ def _may_be_state(node: ast.Attribute, scope: Scope) -> bool:
 
 
 def _is_handed_on(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Return whether a state is only an argument of a call or a part of a text; also whether a method of that name is called."""
+    """Return whether a state is only an argument of a call or a part of a text; True for a method that is called."""
     parent = parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node:
         return not isinstance(node, ast.Call)

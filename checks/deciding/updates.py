@@ -1,4 +1,7 @@
-"""Count the assignments in SQL that set a state to something other than a parameter: the state comes from a step table, as `:after`."""
+"""Find the assignments in SQL that set a state to something other than a parameter.
+
+A state should come from a step table, as the parameter `:after`.
+"""
 
 import re
 from collections.abc import Iterator

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """A file with one line of JSON for each verdict; the last line of a mutant counts."""
+    """A file with one line of JSON for each verdict; the last line of a mutant counts.
+
+    `root` is the repository, `shared` a hash of what all tests share.
+    """
 
     def __init__(self, path: Path, root: Path, shared: str) -> None:
         self.path, self.root, self.shared = path, root, shared

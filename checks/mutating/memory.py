@@ -13,7 +13,11 @@ _EXPECTED = {"unit": 0.1, "contract": 0.4, "verbs": 0.6, "cli": 0.7, "live": 5.0
 
 
 class Memory:
-    """The memory of earlier runs, kept in a file of `.build`. Without it a run only takes longer."""
+    """The memory of earlier runs, kept in a file of `.build`. Without it a run only takes longer.
+
+    `seconds` is how long each test took. `sound` are the tests that pass on the unbroken source; they are forgotten
+    when `tree`, a hash of all sources and tests, has changed.
+    """
 
     def __init__(self, path: Path, tree: str) -> None:
         self.path, self.tree = path, tree

@@ -42,7 +42,8 @@ MOST_SLOW, MOST_NAMES = 30.0, 20
 class Candidate:
     """A mutant with the stores on which its tests can run, these tests, and how many seconds they are expected to take.
 
-    `absent` has those of its tests that the run before left out or that did not pass there; they do not run.
+    `needs` has the tests, each with the store for which it counts. `absent` has those of its tests that the run before
+    left out or that did not pass there; they do not run.
     """
 
     mutant: Mutant
@@ -52,9 +53,10 @@ class Candidate:
 
 
 def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> list[Candidate]:
-    """Return the mutants of whose named tests one has passed in the run before, on a store that counts.
+    """Return a candidate for each mutant that names a test which passed in the run before, on a store of the mutant.
 
-    The tests of a slow one wait before they notice: what they take on the unbroken source says little.
+    A slow mutant is expected to take MOST_CHANGED seconds or more: its tests wait before they notice, so the time that
+    they take on the unbroken source says little.
     """
     of_row: dict[str, list[Test]] = defaultdict(list)
     for test in tests:
@@ -75,7 +77,10 @@ def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> l
 
 
 def _with_twins(named: dict[str, str], stores: tuple[str, ...]) -> set[str]:
-    """Return the named tests for these stores, also those on PostgreSQL that the run before left out (tests/plugins/part.py)."""
+    """Return the named tests for these stores, and for PostgreSQL the twins of those on SQLite.
+
+    The run before may have left a twin out (tests/plugins/part.py).
+    """
     twins = {test.replace("[sqlite", "[postgres") for test in named} if "postgres" in stores else set()
     return twins | {test for test, need in named.items() if need in stores}
 
@@ -83,7 +88,8 @@ def _with_twins(named: dict[str, str], stores: tuple[str, ...]) -> set[str]:
 def choose(candidates: list[Candidate], changed: set[str], seed: str, seconds: float) -> list[Candidate]:
     """Return the candidates to try within the time, in an order that the seed decides.
 
-    Changed mutants come first, for at most two thirds of the time, and the slow ones last among them.
+    Changed mutants come first, for at most two thirds of the time, and the slow ones last among them. A changed mutant
+    that is expected to take more than MOST_CHANGED seconds is left out, and any other that takes more than MOST.
     """
     order = random.Random(seed).sample(candidates, len(candidates))  # noqa: S311 - an order, not a secret
     first = [each for each in order if each.mutant.name in changed and each.seconds <= MOST_CHANGED]

@@ -30,8 +30,8 @@ _UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADD
 class Verdict:
     """The result of trying a mutant.
 
-    `by` has the test that noticed on each store; `words` say why it is not caught; `sound`: the tests in `by` pass on
-    the unbroken source.
+    `by` has the test that noticed on each store; `words` say why the mutant is not caught; `sound`: the tests in `by`
+    are known to pass on the unbroken source.
     """
 
     mutant: Mutant
@@ -56,7 +56,7 @@ class Seen:
 def need_served(test: Test, stores: Iterable[str]) -> str | None:
     """Return the store for which a test counts, of those that are needed; None when it counts for none.
 
-    A test that chooses its store itself counts for SQLite.
+    When "any" is needed, each test counts for "any". A test that chooses its store itself counts for SQLite.
     """
     store = "sqlite" if test.store == "any" else test.store
     return "any" if "any" in stores else store if store in stores else None

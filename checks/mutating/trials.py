@@ -96,7 +96,11 @@ class Whole:
         return [self._judged(verdict, sound, failed) for verdict in verdicts]
 
     def _judged(self, verdict: Verdict, sound: set[str], failed: set[str]) -> Verdict:
-        """Return a verdict marked as sound or unsound, by which of its tests pass and fail on the unbroken source."""
+        """Return a verdict marked as sound or unsound, by which of its tests pass and fail on the unbroken source.
+
+        Add the marked verdict to the ledger. Return the verdict unchanged if it is sound already, or if nothing is
+        known of one of its tests.
+        """
         by = set(verdict.by.values())
         if verdict.sound or not by <= sound | failed:
             return verdict

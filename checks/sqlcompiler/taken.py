@@ -23,7 +23,10 @@ class ParameterUses:
         self.cast: dict[str, str] = {}
 
     def learn(self, nodes: list[Node], known: Type | None, *, nullable: bool) -> None:
-        """Record that a value of this type is expected in the place of the expression."""
+        """Record the type for each parameter that can give the value of this expression; do nothing without a type.
+
+        `nullable` says whether NULL is allowed there.
+        """
         for leaf in results(nodes):
             if known and len(leaf) == 1 and isinstance(leaf[0], str) and leaf[0].startswith(":"):
                 self.used.setdefault(leaf[0][1:], []).append(Type(known.base, nullable and len(nodes) == 1))

@@ -40,9 +40,9 @@ def graph(tasks: int) -> list[bytes]:
 def run(
     home: str, repository: str, *, processes: int, tasks: int, show: Callable[[ProjectView], None]
 ) -> Demonstration:
-    """Let `processes` worker processes work through a graph of `tasks` tasks at once; call `show` with the project meanwhile.
+    """Let `processes` worker processes work through a graph of `tasks` tasks at once; return what was counted.
 
-    Returns what was counted.
+    While they work, `show` is called with the project ten times a second.
     """
     clock = Clock()
     with Fleet.open(home, actor="demo") as fleet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# The tasks with a mishap: the agent is killed, hangs, or leaves uncommitted files; the dispatcher is killed half-way.
 KILLED, HANGS, MESSY, HALF_WAY = "lexer", "types", "printer", "backend"
 GRAPH = {
     "foundation": [],
@@ -22,7 +23,7 @@ GRAPH = {
 def script(slug: str, *, bad_luck: bool) -> str:
     """Return the commands that the scripted agent of a task runs.
 
-    With `bad_luck`, some agents hang or wait to be killed.
+    With `bad_luck`, the agent of HANGS hangs and that of KILLED waits to be killed; without it, both succeed.
     """
     work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\nwait 0.3\nartifact src/{slug}.py\n"
     if bad_luck and slug == HANGS:

@@ -37,6 +37,7 @@ PROJECT = "demo"
 AT_ONCE = 5
 TASKS = 30
 TIME_LIMIT = 1_500.0
+# The tasks with a mishap: a full context, a usage limit, a merge that fails verify, a review that sends the work back.
 FULL, LIMITED, RED, SENT_BACK = "step-03", "step-07", "step-11", "step-02"
 CONFIG = f'exit_grace = "2s"\nreport_grace = "1s"\ntick_every = "2s"\ntrust = "always"\n[limits]\nagents = {AT_ONCE}\n'
 PROJECT_FILE = 'engine = "scripted"\nautonomy = "edits"\nreview = "agent"\n'
@@ -44,7 +45,10 @@ SEATED = Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet")
 
 
 def graph(tasks: int = TASKS) -> dict[str, list[str]]:
-    """Return each task with the one or two earlier tasks it waits for: some are always ready, some always wait."""
+    """Return each task with the earlier tasks that it waits for: one or two, none for the first four.
+
+    So some tasks are always ready, and some always wait.
+    """
     names = [f"step-{number:02d}" for number in range(1, tasks + 1)]
     return {name: sorted({names[at // 2], names[at - 4]}) if at > 3 else [] for at, name in enumerate(names)}  # noqa: PLR2004
 
@@ -125,7 +129,7 @@ class Night:
         self._add_event(f"{new} replaced the coordinator {old}, which was alive")
 
     def _replace_killed(self, fleet: Fleet) -> None:
-        """Kill the coordinator with SIGKILL, start another, and record that."""
+        """Kill the coordinator with SIGKILL, start another, and record that; do nothing before it is launched."""
         old = fleet.coord.show(PROJECT).holder
         process = Identity.parse(fleet.context.dispatch(old or "").process or "")
         if process is None:
@@ -140,7 +144,7 @@ class Night:
     def _retry(self, act: Callable[[], str]) -> str:
         """Call `act` until it succeeds; after ten seconds, raise its last error.
 
-        fleet refuses such acts until tmux has reported the death of the coordinator.
+        After a coordinator was killed, fleet refuses to start another until tmux has reported the death.
         """
         for _ in range(50):
             try:
@@ -151,7 +155,7 @@ class Night:
         raise last
 
     def _record_results(self, fleet: Fleet) -> None:
-        """Record handoffs, pauses, fixes and faults, stop the coordinator, and sweep until nothing is left over."""
+        """Record handoffs, pauses, fixes and faults; stop the coordinator, sweep, and record what is left over."""
         self.result.handed_off = [f"{each.dispatch} to {each.successor}" for each in fleet.coord.handoffs(PROJECT)]
         operations = list(fleet.operations.list(OperationFilter(project=PROJECT), limit=100_000))
         self.result.paused = [each.why for each in operations if each.what.get("held")]

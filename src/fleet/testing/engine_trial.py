@@ -37,26 +37,31 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Programs
 
 PROJECT, TASK, LOGGED, MESSAGE = "trial", "proof", "from inside", "Prove it"
+# What the agent is told to do: as commands for a shell, and as a script for the scripted agent.
 COMMANDS = ("git mv README.md proof.md", f'git commit --message "{MESSAGE}"', f'fleet log "{LOGGED}"', "fleet done")
 SCRIPT = f"write proof.md proof\ncommit {MESSAGE}\nlog {LOGGED}\ndone\n"
+# Seconds: for the agent, between two looks at it, for `fleet dispatch`, and for each thing that has to end at last.
 PATIENCE = 120.0
 _BETWEEN_LOOKS = 0.1
 _LIMIT = 120.0
 _PATIENCE_AT_THE_END = 30.0
 _NOWHERE = "http://127.0.0.1:9"
+# The variables that the program gets from the environment of this process.
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL")
 # Requests that leave loopback go to a proxy that does not exist.
 _SEALED = {"HTTP_PROXY": _NOWHERE, "HTTPS_PROXY": _NOWHERE, "NO_PROXY": "127.0.0.1,localhost"}
 _TMUX_NOTICE = "Pane is dead"
+# The states of an agent that cannot go on by itself, besides "asks".
 _STUCK = ("dialog", "limit", "login", "failed_turn")
 
 
 def try_out(
     engine: Engine, autonomy: str | None, root: str, *, sandbox: str | None = None, patience: float = PATIENCE
 ) -> Trial:
-    """Try an engine at an autonomy, in the folder `root`, in a sandbox if one is named; return the verdict.
+    """Try an engine in the folder `root`, which is removed afterwards; return what the trial showed.
 
-    Nothing is left behind. `patience` is how many seconds the agent may take.
+    `autonomy` is None for an engine without autonomy levels, `sandbox` is None for no sandbox. `patience` is how many
+    seconds the agent may take. An engine whose file has no [check] is not started: its verdict is "unproven".
     """
     if engine.check is None:
         return Trial(autonomy=autonomy, sandbox=sandbox, verdict="unproven", detail="its file has no [check]")
@@ -69,9 +74,9 @@ def try_out(
 
 
 def clear(root: str) -> None:
-    """End and remove everything that a trial in this folder left, also a trial that was killed.
+    """End all processes that a trial in this folder left, even a trial that was killed, and remove the folder.
 
-    Raise Refused if that takes too long.
+    Raise Refused if the processes do not end in time.
     """
     home = f"{root}/home"
     if os.path.isdir(home):
@@ -205,9 +210,10 @@ class _Trial:
         return text
 
     def _watch(self, fleet: Fleet, ident: str, patience: float) -> tuple[str, str]:
-        """Wait until the agent has reported, has ended, asks or is stuck; return its state and the detail.
+        """Wait until the trial can be judged; return the agent's state, and more about that state as text or "".
 
-        The state is "late" after `patience` seconds.
+        That is when the agent has reported, has ended, asks or is stuck, or when the stub model has given its last
+        answer. The state is "late" when none of this has happened after `patience` seconds.
         """
         deadline = fleet.clock.ticks() + patience
         while True:

@@ -71,7 +71,7 @@ class Scene:
         return fleet
 
     def git(self, *words: str, cwd: str | None = None) -> str:
-        """Run git in the repository and return its output."""
+        """Run git in the folder `cwd`, by default the repository; return its output, or raise CalledProcessError."""
         env = os.environ | _IDENTITY
         result = subprocess.run(
             ["git", *words], cwd=cwd or self.repository, env=env, check=True, capture_output=True, text=True
@@ -88,7 +88,12 @@ class Scene:
         return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine=engine, command=command)).id
 
     def leftovers(self) -> list[str]:
-        """Return all sessions, processes, worktrees, prompts, claims, journals and locks that the home still has."""
+        """Return a line for each thing that the home still has and that should be gone; empty when nothing is left.
+
+        Looked for are sessions, processes, worktrees, prompts, environment files, claims on things outside the
+        database, journals, control groups, locks and folders of the project. A session whose name begins with "by" is
+        a bystander, and is not listed.
+        """
         with self.fleet() as fleet:
             world = fleet.world
             left = [

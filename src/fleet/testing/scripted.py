@@ -49,7 +49,11 @@ _REPORTS = {"fail": ["fail", "--reason"], "block": ["block", "--reason"]}
 
 
 def script(text: str) -> list[str]:
-    """Return the steps in a prompt that are meant for an agent of this kind (FLEET_KIND) and place (a successor or not)."""
+    """Return the steps in a prompt that this agent has to perform, without empty lines and lines that begin with #.
+
+    The agent's kind (FLEET_KIND), and whether it succeeds another agent (FLEET_PREDECESSOR), decide which block of the
+    prompt they are in; the docstring of this module says how.
+    """
     kind = os.environ.get(FLEET_KIND, "worker")
     part = "successor" if kind == "worker" and os.environ.get(FLEET_PREDECESSOR) else kind
     own = re.search(rf"^```script {part}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -61,9 +65,7 @@ def script(text: str) -> list[str]:
 def perform(step: str, hooks: HookCaller | None = None) -> None:
     """Perform one step of the script: a verb, and its argument in the rest of the line.
 
-    `hooks` calls the agent's hooks, None when it has none.
-
-    Exit with status 64 when the verb is unknown.
+    Exit with status 64 when the verb is unknown. Without `hooks` the steps that call hooks are unknown, too.
     """
     verb, _, rest = step.partition(" ")
     act = getattr(hooks, STEPS[verb]) if verb in STEPS and hooks else globals().get(f"_do_{verb.replace('-', '_')}")
@@ -106,7 +108,10 @@ def _do_send_back(rest: str) -> None:
 
 
 def _do_verdict_once(rest: str) -> None:
-    """Accept the work when the file MENDED exists, which the default script of a fix writes; else send it back."""
+    """Accept the work when the file MENDED exists, which the default script of a fix writes.
+
+    Else send the work back with the comments `rest`.
+    """
     if Path("MENDED").exists():
         _do_accept("")
     else:

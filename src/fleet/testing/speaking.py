@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 Payload = dict[str, Any]
+# The steps of a script that call hooks, and the method of HookCaller that performs each.
 STEPS = {
     "hook": "hook",
     "stop": "stop",
@@ -31,12 +32,15 @@ _LOOK_AGAIN = 0.05
 
 
 def _say(text: str) -> None:
-    """Print a line that shows it is the scripted agent's."""
+    """Print a line that is marked as one of the scripted agent."""
     print(f"[scripted] {text}", flush=True)  # noqa: T201
 
 
 class HookCaller:
-    """Calls the hooks of one session. A method that is a step of a script takes the rest of the step's line."""
+    """Calls the hooks of one session, which are in the settings file `settings` (its path; "" when there are no hooks).
+
+    The methods in STEPS are steps of a script: each takes the rest of the step's line.
+    """
 
     def __init__(self, settings: str) -> None:
         self._settings: Payload = json.loads(Path(settings).read_text(encoding="utf-8")) if settings else {}
@@ -62,7 +66,7 @@ class HookCaller:
     def stop(self, rest: str) -> None:
         """End the turn with the last message `rest`.
 
-        Print the reason when a hook lets the agent go on, else that the turn is over.
+        Print the reason when a hook sends the agent back to work, else print that the turn is over.
         """
         for answer in self.call("Stop", {"last_assistant_message": rest, "background_tasks": []}):
             _say(f"sent back: {answer['reason']}")

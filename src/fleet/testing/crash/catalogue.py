@@ -12,5 +12,6 @@ from fleet.testing.crash.seat_scenarios import SEAT_SCENARIOS
 SCENARIOS = SINGLE | MERGE_SCENARIOS | JOB_SCENARIOS | SEAT_SCENARIOS | DAEMON_SCENARIOS | DUTY_SCENARIOS
 # The exit code of a harness that found faults. A harness that breaks ends with 1, as every Python program that raises.
 FAULTY = 3
-# The effects of a job whose items run side by side come in another order each time, so its items run in turn here.
+# The scenarios that are also played with double deaths. The effects of a job whose items run side by side come in
+# another order each time, so the job is the one whose items run in turn.
 DOUBLE = ("dispatch", "settle", "merge", "replace", "job-in-turn")

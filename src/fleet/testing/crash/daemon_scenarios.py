@@ -1,4 +1,7 @@
-"""Crash scenarios of the daemon's duties: take a lost seat again, tick for a held seat, and stop a held seat."""
+"""Crash scenarios of the coordinators that a daemon plays itself: replace one, let one tick, and stop one.
+
+A seat is held when a living daemon plays its coordinator, and lost when that daemon has died.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def _become_daemon(fleet: Fleet) -> None:
 
 
 def _do_rounds(fleet: Fleet, rounds: int) -> None:
-    """Do this many rounds of the daemon's duties for seats: take each lost seat again, and tick for each held seat."""
+    """Do the daemon's duties for seats this many times: take each lost seat again, and tick for each held seat."""
     for _ in range(rounds):
         for ident in fleet.coord.lost().values():
             with contextlib.suppress(errors.NotSeated):
@@ -89,7 +92,7 @@ def _next_daemon(scene: Scene) -> list[str]:
 
 
 def _check_lost(scene: Scene) -> list[str]:
-    """Return faults unless the dead daemon's coordinator holds the seat, alone and without a candidate."""
+    """Return faults unless the dead daemon's coordinator holds the seat, with no other coordinator or candidate."""
     with scene.fleet() as fleet:
         seat = fleet.store.read(lambda rows: seats.seat(rows, PROJECT))
         living = [agent.id for agent in fleet.agents.list() if agent.kind == "coord"]
@@ -118,7 +121,7 @@ def _hold_and_tick(fleet: Fleet) -> None:
 
 
 def _hold_again(scene: Scene) -> list[str]:
-    """Let daemons do their duties until the task has an agent that was launched; return no faults."""
+    """Let one daemon after another do its duties until the task has exactly one agent, which runs; return no faults."""
 
     def is_over() -> bool:
         """Let one more daemon tick, and return whether the task then has exactly one agent, which runs."""
@@ -132,7 +135,7 @@ def _hold_again(scene: Scene) -> list[str]:
 
 
 def _check_agent(scene: Scene) -> list[str]:
-    """Return faults unless exactly one agent has the task, and the dead daemon's coordinator alone holds the seat."""
+    """Return faults unless exactly one agent has the task; return those of `_check_lost`, too."""
     with scene.fleet() as fleet:
         agents = [agent.id for agent in fleet.agents.list() if agent.task == _SLUG]
         task = fleet.tasks.show(project=PROJECT, slug=_SLUG)
@@ -171,7 +174,7 @@ def _stop_again(scene: Scene) -> list[str]:
 
 
 def _check_stopped(scene: Scene) -> list[str]:
-    """Return faults unless the seat is empty and the daemon is alive; then let the daemon exit."""
+    """Let the daemon exit; return faults unless it was alive until then, the seat is empty and no agent is left."""
     with scene.fleet() as fleet:
         seat = fleet.store.read(lambda rows: seats.seat(rows, PROJECT))
         agents = [agent.id for agent in fleet.agents.list()]

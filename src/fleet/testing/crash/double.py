@@ -27,8 +27,8 @@ _Left = tuple[tuple[str, ...], str]
 def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> Iterator[Case]:
     """Kill a verb, then kill its recovery, at pairs of effects; yield each case.
 
-    It plays every pair when `most` is 0, else random pairs until `most` of them were killed twice. `offset` is the seed
-    of the random choice.
+    When `most` is 0, all pairs are played, without those that repeat an earlier one. Else random pairs are played
+    until both deaths have happened in `most` of them. `offset` is the seed of the random choice.
     """
     draw = random.Random(offset)  # noqa: S311 - nobody has to be kept from guessing it
     first_deaths = _without_repeats(effects := effects_of(scenario, store))
@@ -59,7 +59,7 @@ def _without_repeats(played: Played) -> list[Death]:
 
 
 def _recovery_after(scenario: Scenario, store: str, first: Death) -> Played:
-    """Play a scenario with one death, then its recovery without killing that; return the effects of the recovery."""
+    """Play a scenario with one death, then its recovery, which is not killed; return the effects of the recovery."""
     with scenario.scene(store) as scene:
         scenario.prepare(scene)
         kill_once(scene, lambda: act_out(scenario, scene), first)

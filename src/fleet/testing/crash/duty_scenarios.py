@@ -1,4 +1,7 @@
-"""Crash scenarios of the daemon's other duties: tell the person, keep the home small, look after agents, and resume what a reboot interrupted."""
+"""Crash scenarios of the daemon's duties except those for seats (daemon_scenarios.py).
+
+The daemon tells the person, keeps the home small, looks after agents, and resumes what a reboot interrupted.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ def _notify_again(scene: Scene) -> list[str]:
 def _check_told(scene: Scene) -> list[str]:
     """Return faults unless the person was told of the failure once.
 
-    If the sender died while it told, zero or one time is right, and the notice has to be `unsure`.
+    If the sender died while it told, the person may have been told or not, and the notice has to be `unsure`.
     """
     with scene.fleet() as fleet:
         states = [each.state for each in fleet.notices.list()]
@@ -96,7 +99,10 @@ def _leave_old_records(scene: Scene) -> None:
 
 
 def _keep_small(fleet: Fleet) -> None:
-    """Do the act that this scenario kills: archive old operations, remove old journals, and note the time."""
+    """Do the act that this scenario kills: archive old operations, remove old journals, and note the time.
+
+    Do nothing while fleet doubts the clock.
+    """
     if not fleet.operations.why_clock_doubted():
         fleet.operations.rotate(older_than="0s")
         fleet.sweep.prune_archive()
@@ -141,7 +147,7 @@ def _leave_message(scene: Scene) -> None:
 
 
 def _look_after(fleet: Fleet) -> None:
-    """Do the act that this scenario kills: deliver what waits in the project without a coordinator."""
+    """Do the act that this scenario kills: deliver the messages that wait in the project, which has no coordinator."""
     fleet.agents.look_after(PROJECT)
 
 
@@ -180,7 +186,7 @@ def _check_heard(scene: Scene) -> list[str]:
 
 # what a reboot interrupted is resumed -----------------------------------------------------------------------------------
 def _leave_agent_of_old_boot(scene: Scene) -> None:
-    """Prepare the scene: a dead agent whose process the store has under another boot of this machine."""
+    """Prepare the scene: a dead agent whose process, as the store has it, is of an earlier boot."""
     leave_dead_agent(scene)
     with scene.fleet() as fleet:
         row = fleet.context.dispatch(fleet.agents.list()[0].id)
@@ -212,7 +218,7 @@ def _resume_rest(scene: Scene) -> list[str]:
 
 
 def _check_resumed_once(scene: Scene) -> list[str]:
-    """Return faults unless exactly one successor works, and the boot counts as done."""
+    """Return faults unless exactly one successor works, and `resume_after_boot` finds nothing more to resume."""
     faults = check_resume(scene)
     with scene.fleet("fleet-daemon") as fleet:
         again = fleet.dispatches.resume_after_boot() or fleet.dispatches.resume_after_boot()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _PROMPT = paths.prompt("0123abcd")
 _BEFORE, _AFTER = b"the old prompt\n" * 4_000, b"the new prompt\n" * 8_000
 _VERIFY = "make verify"
-# The next dispatch of the task adopts them, or goes on making them.
+# Claims that may be left: the next dispatch of the task adopts what they guard, or goes on making it.
 _BUNDLE = ("worktree ", "worker_dir ")
 
 

@@ -56,8 +56,9 @@ class FaultCase:
     number: int
     # How many faults the act has in all, of which a part may be played.
     of: int
-    # Whether the call was reached and failed, and what the caller was told: empty when the act succeeded.
+    # Whether the act reached the call, and the call was made to fail.
     injected: bool
+    # The class of the error that the act raised; empty when it succeeded.
     answer: str
     faults: list[str] = field(default_factory=list)
 

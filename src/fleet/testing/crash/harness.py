@@ -86,7 +86,11 @@ class Played:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Killed:
-    """Whether the child died at its effect; of a sweep beside its running program, the faults and the held claims."""
+    """Whether the child died at its effect.
+
+    When the home was swept while the program of that effect still ran: the `faults` of the sweep, and the claims that
+    the program `held`. Else both are empty.
+    """
 
     died: bool
     faults: list[str]
@@ -182,7 +186,10 @@ def recorded(scene: Scene, act: Callable[[], object]) -> Played:
 
 
 def kill_once(scene: Scene, act: Callable[[], object], death: Death) -> Killed:
-    """Perform an act in a child and kill the child at an effect; then end the program that performed the effect."""
+    """Perform an act in a child, kill the child at an effect, and wait for the end of the effect's program.
+
+    The way of the death says whether that program is killed or goes on, and whether the home is swept while it lives.
+    """
     died, program = _kill_at_effect(scene, act, death)
     held, faults = _sweep_beside(scene, program) if program and death.way == HELD else ([], [])
     _end_program(program, death.way)
@@ -224,7 +231,7 @@ def _write_all(pipe: int, text: bytes) -> None:
 
 
 def _sweep_beside(scene: Scene, program: int) -> tuple[list[str], list[str]]:
-    """Sweep while a program still runs whose fleet process is dead; return the claims that it holds, and the faults.
+    """Sweep while a stopped program lives whose fleet process is dead; return the claims that it holds, and the faults.
 
     The sweep must neither end the program nor change these claims.
     """

@@ -48,7 +48,7 @@ class JobScenario(Scenario):
 
 
 def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], None]:
-    """Return a function that prepares a scene: a bystander, and a job's document with these values.
+    """Return a function that prepares a scene: a bystander, and a job's document with these values; tmux's hook is off.
 
     `given` is its `input`, which lists the items; `parallel` is its `max_parallel`.
     """

@@ -48,8 +48,8 @@ class Scenario:
 
     `after_death` is done after the death, `check` at the end; both return faults: lines that say what is wrong.
 
-    The others are for double deaths: `calm` waits until processes that outlive the first death have ended; `recover` is
-    what a person does then, and is killed too.
+    `calm` and `recover` are for double deaths: `calm` waits until processes that outlive the first death have ended;
+    `recover` is what a person does then, and is killed too.
     """
 
     name: str

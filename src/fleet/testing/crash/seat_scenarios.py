@@ -24,6 +24,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.store.queries import Seat
 
+# The command of a coordinator that ticks once, which proves that it works, and of one that never ticks.
 PROVES = ("sh", "-c", "fleet coord tick; exec sleep 1000")
 SLEEPS = ("sleep", "1000")
 _LONG = 600.0
@@ -87,7 +88,10 @@ def _recover_replace(scene: Scene) -> None:
 
 
 def _check_seat(scene: Scene) -> list[str]:
-    """Return faults unless exactly one coordinator lives, holds the seat, and got its resume prompt once."""
+    """Return faults unless exactly one coordinator lives and holds the seat.
+
+    If it is a new one, it must have got its resume prompt once; the old one must have got none.
+    """
     with scene.fleet() as fleet:
         holder = _seat(fleet).holder
         living = [agent.id for agent in fleet.agents.list()]

@@ -14,6 +14,7 @@ QUESTIONS = (
     "tmux list", "tmux capture-pane", "git rev-parse", "git for-each-ref", "git worktree list", "git status", "git rev-list", "git merge-base",
     "git symbolic-ref", "git ls-files", "git log", "git diff", "git --version", "tmux -V",
 )  # fmt: skip
+# The ways of a death around an effect. For a death during one: what happens to the program that performs the effect.
 HELD = "during, the program lives on past a sweep"
 LIVES = "during, the program lives on"
 DIES = "during, the program dies too"

@@ -38,7 +38,7 @@ class SimulatedCgroups(Cgroups):
         return sorted(glob.glob(beside)) if beside else []
 
     def view(self) -> str:
-        """Return the name of the only view of the groups that a simulated machine has."""
+        """Return the id of the only view of the groups that a simulated machine has."""
         return "simulated"
 
     def join(self, path: str) -> str:

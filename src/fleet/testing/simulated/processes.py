@@ -35,6 +35,7 @@ class Process:
     group: str = ""
     program: str = ""
     has_terminal: bool = False
+    # The process belongs to the user of fleet.
     is_own: bool = True
     # The kernel does not say whether the process lives.
     is_hidden: bool = False
@@ -44,8 +45,10 @@ class Process:
     is_stopped: bool = False
     # SIGKILL does not end the process, as when it waits for a disk.
     is_unkillable: bool = False
+    # The signals that the process ignores, and those for which it calls a function.
     ignores: set[int] = field(default_factory=set)
     handlers: dict[int, Callable[[], None]] = field(default_factory=dict)
+    # The files that the process has open for writing.
     writes: set[str] = field(default_factory=set)
     # Called at the death of the process, with its exit status and the signal that killed it; one of them is None.
     on_death: list[Callable[[int | None, int | None], None]] = field(default_factory=list)
@@ -264,6 +267,6 @@ class SimulatedKernel:
         return True
 
     def _read(self, pid: int) -> Process | None:
-        """Return a process whose environment can be read; else None."""
+        """Return the process with this pid if its environment can be read; else None."""
         process = self._table.living.get(pid)
         return process if process and process.is_own and not process.is_zombie and not process.is_hidden else None

@@ -69,7 +69,10 @@ class SimulatedScene:
 
     # who acts ---------------------------------------------------------------------------------------------------------
     def open(self, actor: str | None = "tester", process: Process | None = None) -> Fleet:
-        """Open the home in a new process below the person's shell, or in the given process."""
+        """Open the home in a new process below the person's shell, or in the given process.
+
+        With `actor` None, the environment of the process says who acts, as for an agent.
+        """
         with self.machine.surroundings(process or self.machine.shell):
             fleet = Fleet.open(self.home, actor=actor)
         fleet.world = SimulatedWorld(self.home, fleet.funnel, fleet.record, machine=self.machine, process=process)
@@ -145,7 +148,7 @@ class SimulatedScene:
 
     # the outside ------------------------------------------------------------------------------------------------------
     def agent(self, ident: str) -> Process:
-        """Return the living process of an agent."""
+        """Return the living process of an agent; raise LookupError when it is dead or was never launched."""
         return self.machine.process(Identity.parse(self.fleet.context.dispatch(ident).process or ""))
 
     def exit(self, ident: str, status: int = 0) -> None:
@@ -158,7 +161,7 @@ class SimulatedScene:
         return list(self.machine.servers.values())[-1]
 
     def pane(self, ident: str) -> SimulatedPane:
-        """Return the pane of a dispatch, on any server."""
+        """Return the pane of a dispatch, on any living server."""
         panes = [pane for server in self.machine.servers.values() for pane in server.panes]
         return next(pane for pane in panes if pane.dispatch == ident)
 
