@@ -116,9 +116,10 @@ def _engine_files() -> Iterator[tuple[bytes, bytes]]:
 
 
 def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
-    """Yield those modules of a group that are in `modules`, with code that lacks docstrings and annotations.
+    """Yield each module of `names` that is in `modules`, with its code without docstrings and annotations.
 
-    The caller marshals them together, so that constants that they share are stored once.
+    A module whose source has an error, or was changed meanwhile, has its code from `modules` as it is. The caller marshals
+    the yielded modules together, so that constants that they share are stored once.
     """
     for name in names:
         if name in modules:

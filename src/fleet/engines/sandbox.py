@@ -116,7 +116,9 @@ def _system_mounts() -> Iterator[tuple[str, list[str]]]:
 
 
 def _binds(how: str, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the mount of each existing path, and of its target for a symlink, as (path, words of bubblewrap).
+    """Yield, for each path that exists, the mount of its real file there, as (place, words of bubblewrap).
+
+    For a symbolic link, the real file is mounted at its own place and at that of the link.
 
     `how` is the option of bubblewrap: `--bind`, or `--ro-bind` for read-only.
     """

@@ -53,7 +53,7 @@ class WorkerDir:
     def release(self, claim: Claim, world: World, _lock: int) -> None:
         """Remove the folder; raise OSError when that fails.
 
-        A folder that had files before the claim stays; only fleet's notes on the worktree are deleted from it.
+        A folder that had files before the claim stays; only the two files that fleet wrote there are deleted from it.
         """
         if claim.data.get("was_there"):
             for note in ("set-up", "changed.json"):

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
     """Open the store of a fleet home; create or migrate it if needed.
 
-    `wait` is the longest time to wait for a lock, in seconds, when the settings say more (None: as the settings say).
-    `had` is the kind of database that the home had before, '' for none: if it had one that is missing now, raise
-    StoreGone instead of creating one, unless the home moves from SQLite to a server. Raise DriverMissing when psycopg
-    is missing.
+    `wait` limits the seconds to wait for a lock; None: as long as the settings say. `had` is the kind of database that the
+    home had before, '' for none. If that database is missing now, raise StoreGone instead of creating another one;
+    only a home that moves from SQLite to a server gets a new one. Raise DriverMissing when psycopg is missing.
     """
     url, told = _store_setting(home)
     wait = told if wait is None else min(wait, told)

@@ -232,7 +232,7 @@ def _matches(asked: OpenQuestion, given: str) -> bool:
 
 
 def _screen_question(agent: AgentView) -> Question:
-    """Return the question that an agent's screen shows. It cannot be answered here."""
+    """Return the question that an agent's screen shows. It has no id: it can only be answered in the agent's terminal."""
     return Question(
         id=None,
         agent=agent.id,

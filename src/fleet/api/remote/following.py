@@ -43,9 +43,10 @@ class Silence:
         self._waited, self._due = 0.0, -1
 
     def is_too_long(self, waited: float, after: int) -> bool:
-        """Whether the daemon is suspended, after `waited` more seconds without a push.
+        """Add `waited` seconds to the silence, and return whether the daemon counts as suspended.
 
-        `after` is the number of the last operation that the daemon pushed.
+        It does when it has pushed nothing for a while, and an operation that was in the store a while ago has a greater
+        number than `after`, the last one that it pushed. A home in which nothing happens is merely quiet.
         """
         self._waited += waited
         if self._waited < _SILENT:

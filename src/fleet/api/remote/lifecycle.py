@@ -142,9 +142,9 @@ def start(by: Actor) -> DaemonStatus:
 
 
 def _wait_out(by: Actor) -> DaemonStatus | None:
-    """Wait for a process that holds the home until it answers or lets go, as one that starts or ends soon does.
+    """Wait while a process holds the home and does not answer: a daemon that starts or ends does so for a moment.
 
-    Returns the status that it sends; None when no process holds the home. Raise DaemonSilent after 5 seconds.
+    Return its status once it answers, None once no process holds the home. Raise DaemonSilent after 5 seconds.
     """
     until = by.clock.ticks() + _PASSING
     while silent := why_silent(by):

@@ -188,7 +188,10 @@ def _types_of(made: type) -> dict[str, JsonType]:
 
 
 def _fitting(made: type, given: Json) -> Json:
-    """Return the fields `given` with lists converted to the tuples and frozensets that the class `made` has there."""
+    """Return the fields `given` with each list converted to the tuple or frozenset that the class `made` declares for it.
+
+    JSON has only lists.
+    """
     kinds = _annotations(made)
     return {name: _converted(kinds.get(name, ""), value) for name, value in given.items()}
 

@@ -30,7 +30,7 @@ class Merge(Part):
     __slots__ = ()
 
     def task(self, *, project: str, slug: str) -> Merged:
-        """Merge a task's work into the integration branch. Wait while another merge of the project runs.
+        """Settle a task's ended attempt, and merge the work into the integration branch. Wait while another merge of the project runs.
 
         After a conflict or a failed verify command, park the task and raise NotMergeable.
         """

@@ -51,6 +51,6 @@ def files_of(usage: Usage, conversation: str) -> list[str]:
 
 
 def _fill_pattern(pattern: str, conversation: str) -> str:
-    """Return a file pattern with the conversation's id, or its first 8 characters, filled in."""
+    """Return a file pattern with `{conversation}` replaced by an id, and `{conversation:8}` by its first 8 characters."""
     short = pattern.replace("{conversation:8}", glob.escape(conversation[:8]))
     return short.replace("{conversation}", glob.escape(conversation))

@@ -51,7 +51,7 @@ class Answer(Value):
     answers: Said[dict[str, str]] = None  # the answer to each question; None for a permission
 
     def __str__(self) -> str:
-        """Return the answer in words for people."""
+        """Return in words what the person answered: the choices, or allow, or deny with the reason."""
         if self.answers is not None:
             return ", ".join(self.answers.values())
         if self.allow:

@@ -44,7 +44,7 @@ class Preparation:
 
 
 def prepare(world: World, wanted: Preparation) -> None:
-    """Prepare a worktree; raise SetupFailed when the setup command fails. Safe to repeat."""
+    """Copy the wanted files into a worktree and run its setup command; raise SetupFailed when that fails. Safe to repeat."""
     copy_files(world, wanted.repository, wanted.path, wanted.copies)
     run_setup(world, wanted)
 

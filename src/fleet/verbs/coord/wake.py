@@ -83,9 +83,10 @@ def start_watch(context: Context, project: str) -> bool:
 
 
 def start_missing_watches(context: Context, *, except_project: str) -> list[str]:
-    """Start `fleet coord watch` for each project, except `except_project`, where an agent coordinates and no watch runs.
+    """Start the process that wakes the coordinator (`fleet coord watch`) in each project that lacks one.
 
-    Returns a sentence for each watch that was started.
+    Only projects with an agent as coordinator need one; `except_project` is left out. Returns a sentence for each
+    process that was started.
     """
     others = [seat.project for seat in context.store.read(q.all_seats) if seat.project != except_project]
     return [

@@ -151,10 +151,10 @@ def is_free(context: Context, claim: Claim) -> bool:
 
 
 def release(context: Context, claim: Claim) -> WhyNotReleased:
-    """Release the resource of a claim, whatever state the claim is in. While another process releases it, wait a few seconds.
+    """Release the resource of a claim, whatever state the claim is in. Return "", or why the resource is not released.
 
-    Returns an empty text when the resource is released, or when the claim has been handed over to another dispatch
-    meanwhile; otherwise the text says why the resource is not released. Raises OtherHost for a claim of another home.
+    "" also when the claim has been handed over to another dispatch meanwhile. While another process releases the
+    resource, wait a few seconds for it; then that is the reason. Raise OtherHost for a claim of another host or home.
     """
     until = context.world.clock.ticks() + _PATIENCE
     while True:

@@ -44,7 +44,10 @@ def resumable_jobs(context: Context, project: str | None) -> list[Resumable]:
 
 
 def _resumable(row: Job) -> Resumable:
-    """Return a job as the list of resumable work shows it. A running job without a runner counts as interrupted."""
+    """Return a job as the list of resumable work shows it. A job in the state `running` is shown as interrupted.
+
+    The caller has made sure that no runner works on the job.
+    """
     lost = row.state == "running"
     return Resumable(
         id=row.id,

@@ -372,7 +372,10 @@ class Runner:
         return bool(begun)
 
     def _start_attempt(self, row: Item, part: JobPart) -> None:
-        """Start an attempt at an item: in the shared checkout, or as a dispatch. Record a dispatch that failed."""
+        """Start an attempt at an item: in the shared checkout, or as a dispatch.
+
+        When the dispatch could not be started, record that as the outcome of the attempt.
+        """
         now = self._context.world.clock.now()
         item = row.replaced(attempts=row.attempts + 1, state="running", started_at=now)
         self.progress.tell_item(item, "running")

@@ -60,9 +60,9 @@ def controlled_projects(context: Request) -> list[str]:
 
 
 def turn_up_if_unset(context: Context, project: str) -> list[str]:
-    """Turn a project's remote control up before its coordinator starts, unless it was set or is off for all projects.
+    """Turn a project's remote control on before its coordinator starts, unless it was set or is off for all projects.
 
-    Returns warnings; [] when there are none.
+    A failure is not raised: it is among the returned warnings, [] when there are none.
     """
     if is_off_for_all(context):
         return []

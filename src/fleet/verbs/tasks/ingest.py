@@ -138,7 +138,7 @@ def _time_or(at: int | None, otherwise: int | None) -> int | None:
 def _log_rows(project: str, node: TaskToImport, tx: Tx) -> Iterator[dict[str, object]]:
     """Yield the log messages of an imported task as rows.
 
-    Their numbers come before that of this operation, so that later messages follow them.
+    Their sequence numbers end with that of this operation, so that later messages follow them.
     """
     first = tx.seq - len(node.log)
     for number, entry in enumerate(node.log, 1):

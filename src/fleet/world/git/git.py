@@ -277,7 +277,7 @@ class Git:
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Run the git command `effect` in a repository that is not fleet's, without any program that its configuration names.
+        """Run `git EFFECT WORDS` in a repository at `path` that is not fleet's, without any program that its configuration names.
 
         Its hooks, watchers and transports do not run, unless `settings` allow a transport. Its filters would run when
         files are compared: the caller checks first that it has none. `given` is the standard input, `index` another

@@ -150,9 +150,9 @@ def _differing(ask: RunGit, path: str, names: list[str], funnel: Funnel) -> list
 
 
 def _copy_index(own: str, copy: str) -> None:
-    """Copy the index file `own` to the new file `copy`. Raise OSError when `own` is a symbolic link.
+    """Copy git's index of a worktree, the file `own`, to the new file `copy`. Raise OSError when `own` is a symbolic link.
 
-    The agent can read the copy, and the link may lead to a file that the agent cannot read.
+    An agent may have made such a link to a file that it cannot read itself, and it can read the copy.
     """
     with open(open_regular(own, follow=False), "rb") as given, open(copy, "xb") as made:
         shutil.copyfileobj(given, made)

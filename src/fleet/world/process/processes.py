@@ -61,9 +61,10 @@ class Processes:
         self._dead: set[Identity] = set()
 
     def me(self) -> Identity:
-        """Return the identity of this process, looked up once for each fork.
+        """Return the identity of this process, looked up once, and again after a fork.
 
-        When the kernel does not show it, its boot is "" and its start "unseen": `life` then says unknown.
+        When the kernel does not show the process, its boot is "" and its start "unseen"; the method `life` then answers
+        "unknown" for it.
         """
         if self._me is None or self._me.pid != self._kernel.own_pid():
             self._me = self.identify(self._kernel.own_pid()) if self._boot else None

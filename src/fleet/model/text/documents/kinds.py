@@ -44,7 +44,10 @@ class ValueKind:
         return iter(())
 
     def fault(self, node: DocumentNode, name: str, advice: str) -> DocumentFault:
-        """Return the fault of a value that is not of this kind."""
+        """Return, without raising it, the fault that the value `node` of the key `name` is not of this kind.
+
+        `advice` says what to write instead; "" gives the usual advice.
+        """
         return node.fault(
             f"{name} is {_value_in_message(node)}, but should be {self.expects}", advice or f"write {self.expects}"
         )

@@ -178,7 +178,7 @@ def is_for_programs(words: list[str]) -> bool:
 
 
 def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:
-    """Return the hot command that these words call, True for its short form, and the remaining words.
+    """Return the hot command that these words call, True when they call it without `task` and SLUG, and the remaining words.
 
     None when the words call another command.
     """

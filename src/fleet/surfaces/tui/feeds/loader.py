@@ -72,7 +72,7 @@ class Loader(threading.Thread):
             changes.close()
 
     def _take_snapshots(self, fleet: Fleet, changes: Changes) -> None:
-        """Until `stop`: take a snapshot, rest, then wait for the next change."""
+        """Until `stop`: take a snapshot, hand it to the screen, rest, then wait for the next change."""
         while not self._ended.is_set():
             started = fleet.clock.ticks()
             self._hurry.clear()

@@ -117,7 +117,7 @@ class InPlace:
         return None
 
     def kill_all(self) -> list[str]:
-        """Kill all running steps. Returns the ids of their items."""
+        """Kill the commands of all running steps and forget the steps. Return the ids of all their items."""
         killed = list(self._work)
         for work in self._work.values():
             if isinstance(work.child, JobCommand):

@@ -68,7 +68,10 @@ def show(project: str | None, *, share: bool, json: bool) -> None:
 
 
 def _approved_views(fleet: Fleet, project: str) -> list[Setting]:
-    """Return the commands that a person has permanently allowed in a project, as rows of the table of settings."""
+    """Return the commands that a person has permanently allowed in a project, as at most two lines beside the settings.
+
+    One line has the commands allowed with any further words, the other those allowed exactly; an empty one is left out.
+    """
     approved, source = fleet.settings.approved(project), f"{fleet.home}/{paths.allowed(project)}"
     rows = (
         ("allow (approved)", approved.prefixes, "what you let agents run, with whatever stands behind it"),
