@@ -62,7 +62,7 @@ class FleetByDoor(Fleet):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Import and create the part of `Fleet` with this name when it is first used."""
+            """Return the part of `Fleet` with this name, whose methods ask the daemon; create it when it is first used."""
             if name not in PARTS:
                 raise AttributeError(name)
             part = self.__dict__[name] = AskedPart(name, part_class(name)(self), self)

@@ -84,9 +84,10 @@ class RemotePart:
     def _repeat(self, own: Callable[..., T], args: Json, key: str, *, again: str | None) -> T:
         """Perform in this process a request that the daemon may have performed, or may still be performing.
 
-        `again` is the key under which changes that the daemon has committed are not made again; None for a request that
-        continues from the state in the store. Raise AnswerLost, which lists the daemon's changes, when the repetition
-        fails and there are such changes.
+        `key` is the request's key, by which the changes are found that the daemon has committed. `again` is the key to
+        repeat the request with, so that these changes are not made twice; None for a request that carries on from what
+        the store says. When the repetition fails, raise its error, or AnswerLost with the daemon's changes if there are
+        some.
         """
         try:
             return self._repeat_when_free(own, args, again)

@@ -237,7 +237,10 @@ def _from_beads(given: Given) -> Given:
 
 
 def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> Given:
-    """Return another tool's comment as an entry of a task's log; `at`, `actors` and `text` name the tool's fields."""
+    """Return another tool's comment as an entry of a task's log; `at`, `actors` and `text` name the tool's fields.
+
+    The first of the fields `actors` that has a value names the actor.
+    """
     actor = next((each[name] for name in actors if each.get(name)), "unknown")
     return {"at": each.get(at), "actor": actor, "message": each.get(text) or ""}
 

@@ -391,7 +391,7 @@ def record_agent(tx: Tx, after: LivingAgent) -> None:
 
 
 def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
-    """Lift the hold of the engine when a good turn proves that the engine works again."""
+    """Lift the hold of the event's engine when `report` tells of a good turn after the hold was over: the engine works again."""
     if report.turn != "good" or report.state == "failed_turn" or report.state in HELD:
         return
     if record_limits.is_hold_over(q.hold_of(tx, engine=event.dialect.engine), report.at):

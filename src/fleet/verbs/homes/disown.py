@@ -188,7 +188,10 @@ def _end_dispatch(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> E
 
 
 def _take_over_job(context: Context, job: Job, reason: str) -> Change[DisownedDispatch]:
-    """Return the change that makes a job this home's own, and gives up the job's claims of the other home."""
+    """Return the change that makes a job this home's own.
+
+    The job's open claims of the other home are marked as given up: nothing is released.
+    """
     was = owner_of(context, job)
     held = context.store.read(lambda rows: q.open_claims_of_job(rows, job=job.id))
     claims = [claim for claim in map(Claim.of, held) if not is_own(context, claim)]

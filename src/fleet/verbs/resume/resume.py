@@ -85,7 +85,11 @@ def find_dispatch_to_resume(context: Context, given: str, project: str | None) -
 
 # resume a task ----------------------------------------------------------------------------------------------------------
 def _resume_task(context: Context, row: Dispatch, slug: str) -> Resumed:
-    """Settle the newest attempt at the task if its agent has died, and start the successor."""
+    """Start the successor of the newest attempt at the task, after settling that attempt if its agent has died.
+
+    `row` may be an older attempt. Refuse an attempt of another home, and one that cannot be resumed, for example because
+    its agent lives.
+    """
     last = _newest_attempt(context, row, slug)
     _refuse_foreign(context, last)
     last = settle_if_dead(context, last)

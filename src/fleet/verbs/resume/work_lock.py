@@ -142,9 +142,10 @@ def _is_free(gate: Gate) -> bool:
 
 
 def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> str:
-    """Return why the holder may not be stopped; "" when it is proven to be alive, on this host and holding the gate.
+    """Return why the process that holds the gate of a resume may not be stopped; "" when it may.
 
-    A holder that only removes files, this process and the daemon are not stopped either.
+    It may when it is proven to be alive, on this host and holding the gate, and is neither this process, nor the daemon,
+    nor a process that only removes files and soon ends by itself.
     """
     if holder is None or not holder.start:
         return "its lock file does not say who it is"

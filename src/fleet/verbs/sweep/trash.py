@@ -171,10 +171,10 @@ def _describe_row(context: Context, row: AnyTrash) -> str:
 def sweep_trash(context: Context, *, acts: bool, may_delete_by_age: bool) -> Iterator[Swept]:
     """Make each recorded trash folder of this home agree with its record, and yield one finding for each record.
 
-    Files whose worktree is still claimed are moved back; a folder that is gone or empty, and a move that was not
-    recorded, are recorded; expired folders are deleted if `may_delete_by_age`. A folder without a record is not looked
-    at; tasks whose bundle another process works on are skipped. Without `acts`, only report; `may_delete_by_age` is then
-    false.
+    Files whose worktree is still claimed are moved back. The record is brought up to date when its folder is gone or
+    empty, or when the move happened but the record still says that it is to come. Expired folders are deleted if
+    `may_delete_by_age`. Nothing is yielded for a task whose bundle another process works on. Without `acts`, only
+    report; `may_delete_by_age` is then false.
     """
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=own_home_id(context))):
         gate = cleanup_gate_of_task(context, row.project, row.slug)

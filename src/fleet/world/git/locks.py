@@ -69,9 +69,10 @@ def _folders_near(lock: str, near: str) -> list[str]:
 
 
 def _free_named_lock(said: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
-    """Remove the lock file that git's error message (`said`) names, if it is stale.
+    """Remove the lock file that git's error message (`said`) names, if it is stale. `_remove_if_stale` says when it is.
 
-    Return whether it is gone; False when the message names none.
+    `near` is the folder that git worked in; `sees_everyone` tells whether this process sees all processes of the machine.
+    Return whether the file is gone; False when the message names none.
     """
     found = _BLOCKED.search(said)
     return found is not None and _remove_if_stale(found[1], near, sees_everyone, funnel)

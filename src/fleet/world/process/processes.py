@@ -285,7 +285,10 @@ class Processes:
         return found
 
     def _bearing(self, name: str) -> Iterator[tuple[str, Identity]]:
-        """Yield the value of an environment variable and the process, for each process of this home that has it."""
+        """Yield the value of an environment variable and the process, for each other living process of this home that has it.
+
+        `name` ends with "=".
+        """
         for who in self._others():
             told = self._kernel.environment(who.pid)
             for entry in told if self._home in told else ():

@@ -44,7 +44,9 @@ def _refusing() -> Iterator[None]:
 
 
 def status(pid: int) -> tuple[str, bool] | None:
-    """Return the start time of a pid, and whether it is a zombie; None when no process has it.
+    """Return the start time of a pid ("" for a zombie that does not tell it), and whether it is dead but not yet reaped.
+
+    None when no process has the pid.
 
     Raise Unknown when the kernel does not tell.
     """

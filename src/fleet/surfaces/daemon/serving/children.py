@@ -78,7 +78,10 @@ class Children:
         self._is_leaving = True
 
     def interrupt(self, connection: Connection) -> None:
-        """Send SIGINT to the children of a client that went away; after `leave`, only to those that run jobs."""
+        """Send SIGINT to the children that work for a client that went away.
+
+        While the daemon ends (see `leave`), only to those that run jobs.
+        """
         with self._lock:
             ours = [
                 child

@@ -139,7 +139,7 @@ class RowList(DrawnView):
         return _without_empty_projects(shown) if self._words else shown
 
     def _groups_of(self, groups: dict[tuple[str, str], list[RowView]]) -> list[RowView | Heading]:
-        """Return the lines to show for some groups of rows of one project: each group's heading, then its rows.
+        """Return the lines to show for some groups of rows: each group's heading, then its rows.
 
         `groups` maps (project, title) to rows. A group without a title has no heading. Rows of a folded group, and
         whole folded projects, are left out, except while the person searches.
@@ -276,7 +276,10 @@ class RowList(DrawnView):
                 self._cursor += 2 * direction
 
     def _remember(self) -> None:
-        """Remember the key of the selected line, by which it is found in the next snapshot, and what its row waits for."""
+        """Remember the key of the selected line, by which it is found in the next snapshot; "" when there is no line.
+
+        Count what its row waits for as visited by the person.
+        """
         self._key = self._shown[self._cursor].key if self._cursor < len(self._shown) else ""
         if self.selected is not None:
             self._visited.add(_need_of(self.selected))
@@ -388,9 +391,9 @@ class RowList(DrawnView):
     def _cells(self, row: RowView, width: int, name: int) -> list[tuple[str, str]]:
         """Return the columns behind a row's name, as (text, tone): changes, context, state, the state's source and its age.
 
-        `width` and `name` are the widths of the list and of the name. Changes and context are left out where they do
-        not fit: in a narrow list beside the whole name, in a wide one beside the first six columns of the name. A long
-        word for the state is cut in a narrow list.
+        [] for a row that is a sentence, and for a missing coordinator. `width` and `name` are the widths of the list and
+        of the name. Where there is no room, context and then changes are left out: a narrow list keeps the whole name
+        visible, a wide one at least the name's first six columns. A narrow list also cuts a long word for the state.
         """
         cells: list[tuple[str, str]] = []
         if (row.kind == "coordinator" and not row.agent) or _is_sentence(row):

@@ -39,7 +39,7 @@ def take_out(git: Git, tree: str) -> None:
 
 
 def restore(git: Git, tree: str) -> None:
-    """Check out the files of submodules that an interrupted `take_out` deleted; raise GitRefused when git fails.
+    """Check out the missing files of a worktree's submodules, as an interrupted `take_out` leaves them; raise GitRefused on failure.
 
     Existing files stay unchanged. A submodule whose configuration has filters is left as it is.
     """

@@ -151,10 +151,11 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[WritingHom
 
 
 def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
-    """Print what keeps the project from being removed, ask the person whether to end and release all that, and do it.
+    """Print all that ends with the project, ask the person whether to end and release it, and do it.
 
-    With `yes`, do not ask; with `quiet`, do not print. Returns True when all was released, so that the tasks may be
-    removed too, and False when nothing was in the way. Raise click.Abort when the person says no.
+    The project's tasks are part of that. With `yes`, do not ask; with `quiet`, do not print. Returns True when the person
+    agreed, which permits removing the tasks, too, and False when there was nothing to end. Raise click.Abort when the
+    person says no.
     """
     found, shown = fleet.projects.in_the_way(name), fleet.projects.show(name)
     lines = _obstacles_in_words(found)
