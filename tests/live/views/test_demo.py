@@ -210,7 +210,7 @@ def test_on_a_terminal_the_bar_of_a_crowd_shows_how_far_it_is(plain, monkeypatch
     demo._CrowdBar(200, quiet=False)(SimpleNamespace(tasks=count, ready=3))
     assert out.shown == f"\033[G\033[K{'█' * 20}{'▓' * 10}{'░' * 10}   100 done   50 working    3 ready"
     before = out.shown
-    monkeypatch.setattr(terminal, "room", lambda: 120)
+    monkeypatch.setattr(terminal, "cut_width", lambda: 120)
     demo._print_crowd(CROWD)
     assert out.shown.removeprefix(before).startswith("\nWHAT "), "the table begins on a line of its own"
 
