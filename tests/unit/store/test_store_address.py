@@ -309,6 +309,7 @@ def valid(draw):
 
 
 @pytest.mark.req("CONF-1")
+@pytest.mark.slow("hundreds of files")
 @settings(max_examples=400, deadline=None)
 @given(text=valid())
 def test_a_valid_file_need_not_be_read_as_toml(text, home):
@@ -320,6 +321,7 @@ def test_a_valid_file_need_not_be_read_as_toml(text, home):
     assert known == expected or (known is None and "\\u" in text)
 
 
+@pytest.mark.slow("hundreds of files")
 @settings(max_examples=300, deadline=None)
 @given(text=valid(), cut=st.integers(0, 400))
 def test_a_file_that_is_cut_is_followed_to_its_end_or_doubted(text, cut):

@@ -84,6 +84,7 @@ def test_a_variable_of_fleet_is_spelt_in_one_file_alone():
     assert {name: places for name, places in files.items() if len(places) > 1} == {}
 
 
+@pytest.mark.slow("reads the whole source")
 def test_the_words_that_settings_and_commands_share_are_spelt_once():
     wanted = {("ask", "edits", "allowlist", "full"), ("config.toml",), ("interrupted",)}
     spelt = defaultdict(list)

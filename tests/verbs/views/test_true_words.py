@@ -92,6 +92,7 @@ def test_work_that_waits_for_a_verdict_says_so_everywhere(scene):
     assert [each.slug for each in scene.fleet.views.status().review] == ["t"]
 
 
+@pytest.mark.slow("reads the whole source")
 def test_nobody_is_written_into_a_sentence_by_a_name_that_may_be_missing():
     """`by {x.assignee}` prints `by None`: a sentence that names a person first asks whether there is one."""
     source = Path(fleet.__file__).parent
