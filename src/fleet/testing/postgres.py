@@ -195,7 +195,7 @@ def candidate_folders() -> Iterator[Path]:
 
 def newest_first(folders: Iterator[Path]) -> list[Path]:
     """Return the folders sorted by the version number in the name of their parent, the highest first."""
-    return sorted(folders, key=lambda path: int("0" + re.sub(r"\D", "", path.parent.name)), reverse=True)
+    return sorted(folders, key=lambda path: [int(part) for part in re.findall(r"\d+", path.parent.name)], reverse=True)
 
 
 def runs_as(program: Path, uid: int, gid: int) -> bool:
