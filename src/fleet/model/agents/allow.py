@@ -56,7 +56,7 @@ def is_simple(command: str) -> bool:
 
 
 def is_rule(command: object) -> bool:
-    """Return whether a value can be a rule: a simple command, unless its program runs any other, as `sh` or `sudo`.
+    """Return whether a value can be a rule: a simple command, unless its program runs any other, as `sh` does.
 
     False also for a command that begins with an assignment, such as `A=b make`.
     """
