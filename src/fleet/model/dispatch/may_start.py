@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         def here(self) -> int: ...
 
     class Window(Protocol):
-        """How much of one quota window of an engine is used."""
+        """How much of one quota window of an engine is used; its reset is in milliseconds, None when not known."""
 
         @property
         def span(self) -> str: ...
