@@ -134,8 +134,8 @@ class Hooking:
     def wait_for_messages(self, dialect: Dialect, at: int, is_agent_gone: Callable[[], bool]) -> tuple[str, list[str]]:
         """Wait beside an idle agent until messages for it arrive.
 
-        Returns the text that wakes the agent and the ids of the messages, which count as handed out then; both are empty
-        when none came.
+        Returns the text that wakes the agent and the ids of the messages, which count as handed out then; both are
+        empty when none came.
         """
         received = hook_answer.wait_for_messages(self._hook_event(dialect, "", {}, at), self.clock, is_agent_gone)
         return messages.lines(received) if received else "", [message.id for message in received]
