@@ -75,7 +75,7 @@ class Agents(Part):
             raise errors.Absent(what=f"output of {ident}: its session is gone and nothing was kept") from None
 
     def _unfinished_output(self, row: Dispatch) -> str:
-        """Return what a running merge has printed so far; "" for a coordinator that the daemon plays and that has no log.
+        """Return what a running merge has printed so far; "" for a coordinator that the daemon plays, without a log.
 
         Raise Absent for any other agent that has not started yet, SessionUnseen when tmux does not show its session.
         """
