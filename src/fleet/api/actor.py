@@ -99,8 +99,12 @@ class Actor:
         With `make`, a missing home is created, but only for a person. A home that was moved or copied is opened too,
         but changes are refused with HomeMoved or HomeCopied.
 
-        Without `asks_daemon`, this process makes its changes itself, even where a daemon runs. Without `needs_store`, a home
-        that was used before is opened even if its store cannot be opened; then each use of the store raises that error.
+        Without `asks_daemon`, this process makes its changes itself, even where a daemon runs. Without `needs_store`, a
+        home that was used before is opened even if its store cannot be opened; then each use of the store raises that
+        error.
+
+        An agent that has only the daemon's socket (FLEET_DOOR) gets a `Fleet` whose every method the daemon performs.
+        In the daemon itself, only `actor` counts: its home is open already.
         """
         if cls.opener is not None:
             found: Self = cls.opener.open(actor)

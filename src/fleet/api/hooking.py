@@ -134,7 +134,8 @@ class Hooking:
     def wait_for_messages(self, dialect: Dialect, at: int, is_agent_gone: Callable[[], bool]) -> tuple[str, list[str]]:
         """Wait beside an idle agent until messages for it arrive.
 
-        Returns the text that wakes the agent and the ids of the messages; both are empty when none came.
+        Returns the text that wakes the agent and the ids of the messages, which count as handed out then; both are
+        empty when none came.
         """
         received = hook_answer.wait_for_messages(self._hook_event(dialect, "", {}, at), self.clock, is_agent_gone)
         return messages.lines(received) if received else "", [message.id for message in received]
@@ -142,19 +143,20 @@ class Hooking:
     def look_for_answer(
         self, dialect: Dialect, event: str, payload: Payload, question: str, *, last: bool
     ) -> hook_answer.Looked:
-        """Look once, without waiting, for the answer to the agent's question. The result says if the wait is over.
+        """Look once, without waiting, for the answer to the agent's question, and take it.
 
-        With `last`, the hook waits no longer: close the question unless it was answered.
+        The result has the answer and says if the wait is over. With `last`, the hook waits no longer: close the
+        question unless it was answered.
         """
         asked = self._hook_event(dialect, event, payload, self.clock.now())
         look = hook_answer.give_up if last else hook_answer.look_for_answer
         return look(asked, question, self.clock)
 
     def look_for_messages(self, dialect: Dialect, at: int, *, settling: bool) -> hook_answer.Woken:
-        """Look once, without waiting, for messages to the idle agent. The result says whether the wait is over.
+        """Look once, without waiting, for messages to the idle agent, and hand them out.
 
-        With `settling`, the wait goes on although the agent is not recorded as idle: another hook may be about to
-        record that.
+        The result has the text that wakes the agent, and says whether the wait is over. With `settling`, the wait goes
+        on although the agent is not recorded as idle: another hook may be about to record that.
         """
         received = hook_answer.look_for_messages(self._hook_event(dialect, "", {}, at), settling=settling)
         if not received:

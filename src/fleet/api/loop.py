@@ -47,14 +47,15 @@ class Loop:
         self._new = NewLines()
 
     def run(self) -> None:
-        """Tick until another coordinator has the seat, or the home or its store is gone."""
+        """Tick until this coordinator has lost the seat, or the home or its store is gone or has been replaced."""
         while self._tick_if_due():
             self._clock.wait(_POLL)
 
     def _tick_if_due(self) -> bool:
         """Tick if an operation was committed, or the time in the setting `tick_every` has passed since the last tick.
 
-        Returns False when this coordinator has to end, because it lost its seat or the home is gone.
+        Returns False when this coordinator has to end, for one of the reasons that `run` names. A tick that failed in
+        another way is printed; the next one is due 5 seconds later.
         """
         try:
             with Fleet.open() as fleet:

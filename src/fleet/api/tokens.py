@@ -18,7 +18,7 @@ def refuse_wrong_token(rows: Rows, dispatch: str, token: str | None, *, must: bo
     """Raise WrongToken unless the token is the one that the launch of this unfinished dispatch made.
 
     `token` is None when the request has none. Without `must`, a dispatch that fleet has never launched needs no token,
-    because a person started that agent.
+    because a person started that agent; nor does one that an older fleet launched without a token.
     """
     kept = q.token_of(rows, dispatch=dispatch)
     if kept is not None and token and compare_digest(kept.hash, hash_token(token)):

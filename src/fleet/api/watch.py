@@ -39,9 +39,9 @@ class Watch:
         self._is_over = False
 
     def run(self) -> None:
-        """Wake the coordinator of the project until no agent coordinates it.
+        """Wake the project's coordinator until no agent coordinates it, or the home, its store or the project is gone.
 
-        Return at once while another watch of the project runs.
+        Do nothing when another watch of the project runs.
         """
         while not self._is_over and self._persist(self._begin):
             try:

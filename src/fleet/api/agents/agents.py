@@ -32,7 +32,7 @@ class Agents(Part):
     def screen(self, ident: str, *, history: bool = False) -> str:
         """Return the text on an agent's screen; with `history`, also what has scrolled off it.
 
-        For an agent that has ended, return its kept output. Raise Absent when there is none.
+        For an agent that has no session, return its `output`. Raise TmuxRefused, or Absent, when tmux does not answer.
         """
         pane = self._pane(ident)
         if pane is None:
@@ -55,8 +55,9 @@ class Agents(Part):
     def output(self, ident: str) -> str:
         """Return the kept output of an agent that has ended. Raise Absent when nothing was kept.
 
-        For a merge, return what its verify or setup command has printed so far; "" for a coordinator that the daemon
-        plays.
+        For a coordinator that the daemon plays, return its log, "" at first; for a merge that runs, what its verify or
+        setup command has printed so far. Raise SessionUnseen for any other agent that has not ended, Absent when it has
+        not started.
         """
         if "/" in ident:
             raise errors.NoSuchDispatch(dispatch=ident)
@@ -74,9 +75,9 @@ class Agents(Part):
             raise errors.Absent(what=f"output of {ident}: its session is gone and nothing was kept") from None
 
     def _unfinished_output(self, row: Dispatch) -> str:
-        """Return what a running merge has printed so far; "" for a coordinator that the daemon plays.
+        """Return what a running merge has printed so far; "" for a coordinator that the daemon plays, without a log.
 
-        Raise Absent for any other agent: it has no session yet, or tmux does not show its session.
+        Raise Absent for any other agent that has not started yet, SessionUnseen when tmux does not show its session.
         """
         if is_held_by_daemon(row):
             return ""  # it has no screen, and nothing to say yet
@@ -123,7 +124,7 @@ class Agents(Part):
         return self._by.world.tmux.attach_words(pane)
 
     def tend(self, project: str) -> list[str]:
-        """Tell agents of a project to go on after a failed turn or a usage limit, and deliver their messages.
+        """Tell agents of a project to go on after a failed turn, a usage limit or a failed login; deliver messages.
 
         Questions of agents that have ended are closed. Returns a line of text about each agent that was told to go on.
         """

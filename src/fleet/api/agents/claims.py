@@ -56,7 +56,9 @@ class Claims(Part):
     def acquire_prompt(self, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
         """Write the prompt file of a dispatch into the home's folder `inbox`, and record the dispatch's claim on it.
 
-        When no dispatch has this id, add a pending dispatch. Raise NotOwned when the dispatch has another owner.
+        When no dispatch has this id, add a pending dispatch. The outcome is "acquired", or "already_acquired" when the
+        dispatch has its prompt file: then nothing is written. Raise NotOwned when the dispatch has another owner,
+        Superseded when it has ended.
         """
         self._by.may("claims.acquire_prompt")
         if "/" not in wanted.owner:  # only a task's slug
@@ -66,13 +68,18 @@ class Claims(Part):
     def release_prompt(self, ident: str, kind: str) -> PromptOutcome:
         """Release the claims of this kind that a dispatch holds, such as the claim on its prompt file.
 
-        Raise NotOwned for an exclusive claim of a dispatch that has not ended.
+        The outcome is "released", or "already_released" when the dispatch holds no such claim. Raise NotOwned for an
+        exclusive claim of a dispatch that has not ended, Absent when there is no such dispatch.
         """
         self._by.may("claims.release_prompt")
         return prompts.release_prompt(self._by.context, ident, kind)
 
     def rewrite_prompt(self, new: str, old: str, content: str) -> PromptOutcome:
-        """Hand the prompt file of the dispatch `old` over to the dispatch `new`, with new content."""
+        """Hand the prompt file of the dispatch `old` over to the dispatch `new`, with new content.
+
+        The outcome is "rewritten", or "already_rewritten" when an earlier call did it. Raise Absent when there is no
+        dispatch `new`, or no prompt of `old`.
+        """
         self._by.may("claims.rewrite_prompt")
         return prompts.rewrite_prompt(self._by.context, new, old, content)
 

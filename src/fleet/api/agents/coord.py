@@ -37,10 +37,11 @@ class Coord(Part):
         return seat_status(self._by.view, project)
 
     def start(self, wanted: Wanted, *, after: str | None = None) -> Seated:
-        """Start a project's coordinator. Raise CoordinatorLives when one is running or cannot be proven dead.
+        """Start a project's coordinator. A dead one is replaced, as by `replace`.
 
-        `after` is the dispatch id of a dead coordinator whose seat the new one is to take: raise NotSeated when it does
-        not hold the seat any more.
+        Raise CoordinatorLives when one is running or cannot be proven dead, CoordSpawnInProgress while another process
+        starts one. `after` is the dispatch id of a dead coordinator whose seat the new one is to take: raise NotSeated
+        when it does not hold the seat any more.
         """
         self._by.may("coord.start")
         return seat.coord_spawn(self._by.context, wanted, after=after)
@@ -75,7 +76,8 @@ class Coord(Part):
     def tick(self, project: str) -> Ticked:
         """Do one tick for the coordinator that calls this. Returns what was done and what it has to decide next.
 
-        Raise Refused for a person, and NotSeated for an agent that does not hold the seat.
+        A candidate takes the seat by its first tick. Raise Refused for a person, NotSeated for any other agent that
+        does not hold the seat, TickInProgress while another tick of the project runs.
         """
         if self._by.speaker is None:
             raise errors.Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
@@ -84,18 +86,22 @@ class Coord(Part):
 
     # the daemon -------------------------------------------------------------------------------------------------------
     def held(self) -> dict[str, str]:
-        """Return the coordinators that this process, the daemon, plays itself: their dispatch ids by project."""
+        """Return the coordinators that this process, the daemon, plays in their seats: dispatch ids by project."""
         return daemon_duty.held_seats(self._by.context)
 
     def lost(self) -> dict[str, str]:
-        """Return the coordinators whose daemon has died: their dispatch ids by project.
+        """Return the coordinators that a daemon played and that are dead or have ended: their dispatch ids by project.
 
-        `start` replaces each of them by a new one. A coordinator that was asked to exit is left out.
+        The daemon that calls this has to `start` a new one in place of each. A coordinator that was asked to exit is
+        left out.
         """
         return daemon_duty.lost_seats(self._by.context)
 
     def unheld(self) -> dict[str, str]:
-        """Return the coordinators that a daemon should play and no running daemon plays: their dispatch ids by project."""
+        """Return the coordinators that a daemon should play and no running daemon plays: their dispatch ids by project.
+
+        A coordinator that was asked to exit is left out.
+        """
         return daemon_duty.unheld_seats(self._by.view)
 
     def tick_held(self, project: str, holder: str) -> Ticked:
@@ -145,7 +151,9 @@ class Coord(Part):
     def hand_off(self, ident: str, *, reason: str, written: str = "") -> HandoffView:
         """Write the handoff document of an agent and queue the handoff. The agent is not ended yet.
 
-        `written` are notes of the agent for its successor, '' for none.
+        `written` are notes of the agent for its successor, '' for none. `changed` of the result is False when a handoff
+        of the agent was queued before; its document is kept then. Raise Refused when the agent has ended or is a merge,
+        NotSeated for a coordinator that does not hold the seat.
         """
         self._by.may("coord.hand_off", agent=ident)
         why = texts.text("reason", reason)

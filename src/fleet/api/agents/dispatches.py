@@ -115,7 +115,8 @@ class Dispatches(Part):
         """Resume the work of a dispatch, session or task in a new dispatch.
 
         `given` names the dispatch, session or task; `project` is where a task's slug is looked for, None for all
-        projects. With `force`, first stop another resume of the same work.
+        projects. Raise NotResumable when the agent may be alive, has finished, or its task cannot continue. While
+        another process resumes the same work, raise ResumeInProgress; with `force`, stop that process first.
         """
         context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:

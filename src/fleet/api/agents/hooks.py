@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Hooks(Part):
-    """The hook events of the agent that speaks."""
+    """The hook events of the agent that speaks.
+
+    A method raises BadInput when no agent speaks, or when `engine` is not the engine of that agent.
+    """
 
     __slots__ = ()
 
@@ -40,19 +43,20 @@ class Hooks(Part):
         return hooking.handle_event(dialect, event, payload, min(at, self._by.clock.now()))
 
     def answer(self, *, event: str, engine: str, payload: Payload, question: str, last: bool = False) -> Looked:
-        """Look once, without waiting, for the answer to a question of the agent. The result says if the wait is over.
+        """Look once, without waiting, for the answer to a question of the agent, and take it.
 
-        With `last`, the hook waits no longer: close the question unless it was answered.
+        The result has the answer and says if the wait is over. With `last`, the hook waits no longer: close the
+        question unless it was answered.
         """
         self._by.may("hooks.answer")
         dialect, hooking = self._opened(engine)
         return hooking.look_for_answer(dialect, event, payload, question, last=last)
 
     def messages(self, *, engine: str, settling: bool = False) -> Woken:
-        """Look once, without waiting, for messages to the idle agent. The result says if the wait is over.
+        """Look once, without waiting, for messages to the idle agent, and hand them out.
 
-        With `settling`, the wait goes on although the agent is not recorded as idle: another hook may be about to
-        record that.
+        The result has the text that wakes the agent, and says if the wait is over. With `settling`, the wait goes on
+        although the agent is not recorded as idle: another hook may be about to record that.
         """
         self._by.may("hooks.messages")
         dialect, hooking = self._opened(engine)

@@ -40,10 +40,11 @@ class Jobs(Part):
     __slots__ = ()
 
     def run(self, asked: JobRequest, tell: Tell, wanted: StillWanted = lambda: True) -> JobEnded:
-        """Run a job until it is done, has failed, or is cancelled. It pauses when `wanted` returns False.
+        """Run a job until it is done, paused, failed or cancelled; the result says which.
 
-        A job whose id is known runs again: its input is read anew, and items that are done stay done. `tell` is called
-        with each event of its progress.
+        It pauses when `wanted` returns False, or when many items fail alike. A job whose id is known runs again: its
+        input is read anew, and items that are done stay done. `tell` is called with each event of its progress. Raise
+        ResumeInProgress when another process runs the job.
         """
         from fleet.verbs.jobs import begin
 
@@ -51,7 +52,7 @@ class Jobs(Part):
         return begin.run_job(self._by.context, asked, os.environ, tell, wanted)
 
     def plan(self, asked: JobRequest) -> JobPlan:
-        """Return what a run of the job would begin with. Changes nothing."""
+        """Return the parameters, steps and limits with which the job would run. Changes nothing."""
         from fleet.verbs.jobs import begin
 
         return begin.plan(self._by.context, asked, os.environ)
@@ -59,7 +60,8 @@ class Jobs(Part):
     def resume(self, ident: str, tell: Tell, wanted: StillWanted = lambda: True, *, force: bool = False) -> JobEnded:
         """Resume a job where its last runner stopped. With `force`, first stop the process that runs the job.
 
-        `tell` and `wanted` are as in `run`.
+        `tell`, `wanted` and the result are as in `run`. Raise Refused for a job that is done or cancelled,
+        ResumeInProgress when another process runs the job, unless `force` is given.
         """
         from fleet.verbs.jobs import begin
 
@@ -130,7 +132,7 @@ class Jobs(Part):
         """Put the items `which` of the dead-letter queue back into the job; with `everything`, the whole queue.
 
         The runner of the job starts them; when no process runs the job, it has to be resumed. Raise Refused for an item
-        that is not in the queue, and for a job that was cancelled.
+        that is not in the queue, for a job that was cancelled, and while the job runs its reduce steps.
         """
         from fleet.verbs.jobs.items import dead_letters
 
@@ -140,7 +142,8 @@ class Jobs(Part):
     def drop(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsDropped:
         """Give up the items `which` of the dead-letter queue for good; with `everything`, the whole queue.
 
-        They end as skipped, and their worktrees are removed. Uncommitted work is kept in refs.
+        They end as skipped, and their worktrees are removed. Uncommitted work is kept in refs. `left` of the result
+        says what could not be removed. Raise Refused for an item that is not in the queue.
         """
         from fleet.verbs.jobs.items import dead_letters
 

@@ -100,7 +100,7 @@ class Messages(Part):
     def acknowledge(self, ids: list[str]) -> list[str]:
         """Record that the calling agent has received these messages.
 
-        Returns the ids that were not acknowledged before. Raise Refused for a person.
+        Returns those of the ids that had not been acknowledged before. Raise Refused for a person.
         """
         if self._by.speaker is None:
             raise errors.Refused(what="only an agent acknowledges its messages")
@@ -128,10 +128,12 @@ class Messages(Part):
         return [agent for agent in Agents(self._by).list() if agent.state in _ASKING_STATES]
 
     def answer(self, given: str, words: list[str], *, reason: str = "", kind: QuestionKind | None = None) -> Answered:
-        """Answer the question that `given` names by its id, agent or task. Returns whether the agent took the answer.
+        """Answer the question that `given` names by its id, agent or task, and wait up to five seconds for the agent.
 
-        `words` has an answer for each part of the question; `reason` goes to an agent that is denied something. Raise
-        BadInput when the question is not of this `kind`, or the words do not fit it.
+        `taken` of the result says whether the agent has taken the answer. `words` has an answer for each part of the
+        question; `reason` goes to an agent that is denied something. Raise BadInput when the question is not of this
+        `kind`, or the words do not fit it; AnsweredBefore when it was answered or closed; NoSuchQuestion or Ambiguous
+        when `given` names none or several; CannotAnswer when only the agent's terminal takes the answer.
         """
         self._by.may("messages.answer")
         asked = self._find_question(given)
@@ -146,9 +148,10 @@ class Messages(Part):
     def approve(self, given: str, *, always: bool = False, prefix: str | None = None) -> Answered:
         """Permit the command that an agent asks about.
 
-        With `always` or `prefix`, agents of the project need not ask for it again. `prefix` is the beginning of the
-        commands that they may run. The permission is given first, then the rule is stored; if that fails, agents ask again.
-        Raise BadSetting, and permit nothing, when the file of rules cannot be read.
+        With `always`, agents of the project need not ask for this command again; with `prefix`, for no command that
+        begins with these words. The permission is given first, then the rule is stored; if that fails, agents ask
+        again. Raise BadInput, and permit nothing, when the command cannot become such a rule; BadSetting when the file
+        of rules cannot be read.
         """
         self._by.may("messages.approve")
         asked = self._find_question(given)
@@ -183,7 +186,8 @@ class Messages(Part):
     def _find_question(self, given: str) -> AskedQuestion | OpenQuestion:
         """Return the question with this id, or the open question of the agent or task that `given` names.
 
-        Raise Ambiguous when several fit, CannotAnswer when the agent asks only in its terminal, NoSuchQuestion when none fits.
+        Raise Ambiguous when several fit, CannotAnswer when the agent asks only in its terminal, NoSuchQuestion when
+        none fits.
         """
         store = self._by.store
         row = store.read(lambda rows: q.question_by_id(rows, id=given)) if names.is_dispatch_id(given) else None

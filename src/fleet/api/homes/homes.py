@@ -41,11 +41,15 @@ class Homes(Part):
         return repair.home_view(self._by.view)
 
     def plan_repair(self) -> Repair:
-        """Return what `repair` would do to this moved home. Changes nothing."""
+        """Return what `repair` would do to this moved home. Changes nothing. Raises the same errors as `repair`."""
         return repair.plan_repair(self._rows_only(), self._by.moved_error)
 
     def repair(self) -> Repair:
-        """Record the new place of a home that was moved, so that it can be used again. Returns what was changed."""
+        """Record the new place of a home that was moved, so that it can be used again. Returns what was changed.
+
+        Raise Refused when the home was not moved, or when something may still run at its old path; HomeCopied for a
+        copy.
+        """
         self._by.may("homes.repair")
         repaired = repair.repair(self._rows_only(), self._by.moved_error)
         self._by.moved_error = None
@@ -105,7 +109,7 @@ class Homes(Part):
 def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
     """Create an empty database in a home whose database is missing, and record the reason.
 
-    Raise Refused for an agent, and when the home has its database.
+    Raise Refused for an agent, and when the home has its database; HomeMoved or HomeCopied when it was moved or copied.
     """
     why = texts.text("reason", reason)
     if os.environ.get(FLEET_DISPATCH_ID) or os.environ.get(FLEET_RUNNER_OF) or marks_above(home_path()):

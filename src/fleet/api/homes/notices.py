@@ -21,8 +21,9 @@ class Notices(Part):
     def send_due(self) -> Words:
         """Record which situations (an agent asks, for example) have begun or ended, and send the notices that are due.
 
-        Returns a line of text about each notice sent. Each is sent once, however often this is called. Does nothing
-        while another process of this home sends notices.
+        Returns a line of text about each message, which has one notice or, as a digest, several. Each notice is sent
+        once, however often this is called; in quiet hours none is sent. Does nothing while another process of this home
+        sends notices.
         """
         self._by.may("notices.send_due")
         return send.send_due(self._by.context)

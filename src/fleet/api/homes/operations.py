@@ -44,9 +44,10 @@ class Operations(Part):
     def follow(
         self, which: OperationFilter, *, after: int, wanted: Callable[[], bool] = lambda: True
     ) -> Iterator[OperationView]:
-        """Yield the operations after number `after` as they are committed, until `wanted` returns False.
+        """Yield the operations after number `after` that match the filter `which`, until `wanted` returns False.
 
-        They come from the daemon while one answers, and from polling the store otherwise.
+        First those that were committed before, then each as it is committed. They come from the daemon while one
+        answers, and from polling the store otherwise.
         """
         pushed, clock = PushedOperations(self._by.home, wanted, self.newest), self._by.clock
         while self._by.door is not None and wanted():

@@ -71,7 +71,8 @@ class Projects(Part):
     def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Registration:
         """Register a repository as a project. Without a name, the project gets the name of the directory.
 
-        Raise BranchBlocked when git could not create fleet's branches there.
+        Registering it again under the same name changes nothing. Raise ProjectTaken when the name or the repository
+        belongs to another project, BranchBlocked when git could not create fleet's branches there.
         """
         self._by.may("projects.register")
         top = main_checkout(self._by.world.programs, path)
@@ -83,7 +84,7 @@ class Projects(Part):
         """Return the project of a repository; register the repository when it has none.
 
         Without a name, a new project gets the name of the directory. Raise BareRepository for a repository without a
-        checkout.
+        checkout, ProjectTaken when it is registered under another name, and the errors of `register`.
         """
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
@@ -284,7 +285,10 @@ class Projects(Part):
     def remote_control(
         self, project: str, to: RemoteControl | None = None, *, key: str | None = None
     ) -> RemoteControlView:
-        """Return whether the project's coordinator may be controlled remotely. With `to`, change that first."""
+        """Return whether the project's coordinator may be controlled remotely. With `to`, change that first.
+
+        A change takes effect at the coordinator's next start.
+        """
         off = remote_control.is_off_for_all(self._by.request) or None
         if to is None:
             known = self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))

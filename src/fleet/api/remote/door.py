@@ -59,7 +59,7 @@ class Door:
 
     @classmethod
     def of(cls, home: str, *, patience: float | None = None) -> Self | None:
-        """Return a connection to the daemon of a home, or to the daemon at the socket that FLEET_DOOR names.
+        """Return a connection to the daemon at the socket that FLEET_DOOR names, or else to the daemon of a home.
 
         None when no daemon of this version greets within `patience` seconds (5 when that is None), or FLEET_DIRECT is
         set.
@@ -155,7 +155,8 @@ class Door:
     def send(self, method: str, args: Json, *, key: str | None = None, caller: Json | None = None) -> int:
         """Send a request without waiting for its answer. Returns the number of the request.
 
-        Raise BadRequest for a request that is longer than the daemon takes. Raise DoorClosed when the connection is broken.
+        Raise BadRequest for a request that is longer than the daemon takes. Raise DoorClosed when the connection is
+        broken.
         """
         self._number += 1
         request = {"id": self._number, "method": method, "args": args, "key": key, "caller": caller, "fleet": VERSION}
@@ -171,8 +172,8 @@ class Door:
     def receive(self, *, patience: float | None = None) -> Json:
         """Return the next line from the daemon as JSON.
 
-        Raise DoorClosed when the connection has ended, or when no byte comes for `patience` seconds (None: waits without a
-        limit).
+        Raise DoorClosed when the connection has ended, or when no byte comes for `patience` seconds (None: waits
+        without a limit).
         """
         if patience is not None:
             self._socket.settimeout(patience)

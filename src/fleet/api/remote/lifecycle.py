@@ -110,10 +110,11 @@ def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
 
 
 def start(by: Actor) -> DaemonStatus:
-    """Start the daemon of a home unless one runs, and wait until it answers. Returns its status.
+    """Start the daemon of a home, and wait until it answers. Returns its status; that of a daemon which runs already.
 
     Raise NotAllowed for an agent, DaemonSilent when a daemon runs but does not answer, HomeMoved or HomeCopied when the
-    home was moved or copied, StoreError when its store cannot be used.
+    home was moved or copied, StoreError when its store cannot be used, FleetError when the new daemon gives up or does
+    not answer within 20 seconds.
     """
     found = _answered(by)
     if found is not None:
@@ -213,7 +214,8 @@ def start_if_wanted(by: Actor) -> str | None:
 def stop(by: Actor) -> DaemonStatus:
     """Stop the daemon of a home: it finishes the requests it has begun. Raise NoDaemon when none runs, NotAllowed for an agent.
 
-    Returns the last status, with the projects that have no coordinator while no daemon runs.
+    Returns the last status, with the projects that have no coordinator while no daemon runs. Raise DaemonSilent when
+    the daemon does not answer, FleetError when it has not ended after 30 seconds.
     """
     by.may("daemon.stop")
     found = _answered(by)
@@ -266,7 +268,10 @@ def pid_outside_unit(by: Actor) -> int | None:
 
 
 def stop_if_unneeded(by: Actor) -> bool | None:
-    """Stop the daemon when the home has no unfinished dispatch. Returns whether it was stopped; None when none runs."""
+    """Stop the daemon when the store has no unfinished dispatch, of this home or of another home that shares the store.
+
+    Returns whether it was stopped; None when none runs.
+    """
     if _answered(by) is None:
         return None
     if by.store.read(lambda rows: q.listed_dispatches(rows, project=None, ended=0)):

@@ -123,7 +123,10 @@ def _listed(whys: Iterable[str]) -> str:
 
 
 def arguments(own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Json:
-    """Return all arguments of a call by name, as a request sends them. Add `key` when the method has that parameter."""
+    """Return the arguments that a call gives, by name, as a request sends them; `**fields` stand among the others.
+
+    `key` is None when the method has that parameter and the call does not give it.
+    """
     signature = inspect.signature(own)
     bound = signature.bind(*given, **named).arguments
     extra = bound.pop("fields", {}) if "fields" in signature.parameters else {}

@@ -63,7 +63,7 @@ class Graph(Part):
         return self._by.commit(add_list.add_list(items, like, name=name), key)
 
     def archive_ended(self, *, project: str, older_than: str | None = None, key: str | None = None) -> ArchivedMany:
-        """Archive every task that ended longer ago than `older_than`, an age like "7d".
+        """Archive every task that ended at least `older_than` ago, an age like "7d". Tasks of jobs are left out.
 
         By default, the age is the setting task.archive_after.
         """

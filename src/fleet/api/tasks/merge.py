@@ -76,9 +76,9 @@ class Merge(Part):
     def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Landing:
         """Fast-forward the target branch to the integration branch. With `dry`, only return what would land.
 
-        `here` is the directory of the person's checkout, None for none. A target branch that is checked out is moved
-        only when `here` is its checkout, and never for an agent; otherwise the result says why it was not moved, and
-        how to land.
+        `here` is the directory in which the person is, None when it is not known. A target branch that is checked out
+        is moved only when `here` is in its checkout, and never for an agent; otherwise the result says why it was not
+        moved, and how to land. Raise Refused for a target that is not checked out and has commits of its own.
         """
         if not dry:
             self._by.may("merge.land")
@@ -93,7 +93,10 @@ class Merge(Part):
         return recorded.list_merges(self._by.view, project)
 
     def restore(self, *, project: str) -> MergesRestored:
-        """Put the recorded merges that are missing from the integration branch back onto it."""
+        """Put the recorded merges that are missing from the integration branch back onto it.
+
+        Raise GateHeld while a merge runs, BranchInUse when the branch is checked out, Refused on a conflict.
+        """
         self._by.may("merge.restore")
         return restore.restore_merges(self._by.context, project)
 
@@ -106,7 +109,8 @@ class Merge(Part):
     def open_pull(self, *, project: str, slug: str) -> PullRequestView:
         """Push a task's branch and open a pull request for it, unless one was opened before.
 
-        Raise NotPulled when pushing or opening fails.
+        Raise NotPulled when pushing or opening fails, IllegalStep for unfinished work, Contested while an agent works
+        on the task, WorkMoved when its branch is not at the reported commit.
         """
         self._by.may("merge.open_pull")
         context = self._by.context
@@ -114,11 +118,17 @@ class Merge(Part):
         return pull_requests.open_pull_request(context, project, slug)
 
     def check_pull(self, *, project: str, slug: str) -> PullRequestView:
-        """Return the state of a task's pull request. When it is merged, end the task; when closed, park the task."""
+        """Return the state of a task's pull request. When it is merged, end the task; when closed, park the task.
+
+        The task stays as it is while an agent works on it. Raise NotPulled when no pull request was opened.
+        """
         self._by.may("merge.check_pull", project=project)
         return pull_requests.check_pull_request(self._by.context, project, slug)
 
     def tend_pulls(self, *, project: str) -> list[PullRequestView]:
-        """Open the pull requests of a project that are due and check the open ones. Returns the state of each."""
+        """Open the pull requests of a project that are due and check the open ones, each at most once a minute.
+
+        Returns the state of each; it is "unknown", with the reason in `why`, when opening or checking failed.
+        """
         self._by.may("merge.tend_pulls", project=project)
         return pull_requests.update_pull_requests(self._by.context, project)

@@ -67,8 +67,10 @@ class Reviews(Part):
     ) -> VerdictView:
         """Accept a task's work, or send it back with comments.
 
-        `verdict` says which. `commit` is the commit that the reviewer saw, by default the reported one. Raise
-        VerdictTooLate when another verdict came first and the comments were kept.
+        `verdict` says which. `commit` is the commit that the reviewer saw: raise WorkMoved when the task's branch is
+        not at it. Without `commit`, raise WorkMoved when work is accepted and the branch is not at the reported commit.
+        When the task does not wait for a verdict, or an agent works on it, raise VerdictTooLate if the comments were
+        kept, else IllegalStep, Contested or Superseded.
         """
         self._by.may("reviews.judge", project=project)
         context = self._by.context

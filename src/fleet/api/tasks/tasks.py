@@ -92,7 +92,12 @@ class Tasks(Part):
         return self._by.commit(add.add(new_task(self._by, project, title, fields)), key)
 
     def edit(self, wanted: Edit, *, key: str | None = None) -> Edited:
-        """Change a task's fields, tags or dependencies."""
+        """Change a task's fields, tags or dependencies.
+
+        When somebody else works on the task, a change of its dependencies, title, description, verify, engine or model
+        needs `wanted.override` of a person, and reopens the task; without it, raise NeedsOverride. Only a person sets
+        verify and engine.
+        """
         from fleet.api.permits import refuse_command_or_engine
         from fleet.verbs.tasks import edit
 
@@ -103,10 +108,10 @@ class Tasks(Part):
         return self._by.commit(edit.edit(wanted), key)
 
     def retry(self, *, project: str, slug: str, anew: bool = False, key: str | None = None) -> Reopened:
-        """Open a blocked or ended task again.
+        """Open a blocked or ended task again, and take it out of the archive.
 
         A blocked or failed task keeps the stage that it had reached; with `anew`, or when it was done or abandoned, it
-        begins again with a worker.
+        begins again with a worker. Raise IllegalStep for a task in any other state.
         """
         from fleet.api.tasks.advice import advised
         from fleet.verbs.tasks import reopen
@@ -123,7 +128,7 @@ class Tasks(Part):
         return self._by.commit(reopen.pause(project=project, slug=slug, paused=paused), key)
 
     def archive(self, *, project: str, slug: str, key: str | None = None) -> Archived:
-        """Archive an ended task, so that lists do not show it."""
+        """Archive an ended task, so that lists do not show it. Raise IllegalStep for a task that has not ended."""
         from fleet.verbs.tasks import reopen
 
         self._by.may("tasks.archive", project=project)
@@ -131,9 +136,10 @@ class Tasks(Part):
 
     # working ----------------------------------------------------------------------------------------------------------
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Claimed:
-        """Assign a ready task to the speaker. When several claim it at once, one gets it; the others get TaskHeld.
+        """Assign a ready task to the actor. When several claim it at once, one gets it; the others get TaskHeld.
 
-        With `override`, a person claims an open task that is not ready, or takes a task from its assignee.
+        Raise NotReady for an open task that is not ready. With `override`, a person claims an open task that is not
+        ready, or takes a task from its assignee.
         """
         from fleet.verbs.tasks import claim
 
@@ -144,7 +150,7 @@ class Tasks(Part):
     def unclaim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Unclaimed:
         """Give a claimed task back, so that others can claim it.
 
-        With `override`, a person gives back a task that is assigned to somebody else.
+        With `override`, a person gives back a task that is assigned to somebody else; without it, raise NeedsOverride.
         """
         from fleet.verbs.tasks import claim
 
@@ -178,9 +184,9 @@ class Tasks(Part):
     ) -> Report:
         """Report a task as done, together with the commit that its worktree is at.
 
-        `leave_uncommitted` is the agent's reason for leaving changed files uncommitted. Without it (None), an agent whose
-        worktree has such files gets UncommittedWork. With `override`, a person may report although somebody else works on
-        the task.
+        `leave_uncommitted` is the agent's reason for leaving changed files uncommitted. Without it (None), an agent
+        whose worktree has such files gets UncommittedWork. With `override`, a person may report although somebody else
+        works on the task.
         """
         from fleet.verbs.tasks import report
 

@@ -66,7 +66,7 @@ def rows_of(
 ) -> list[RowView]:
     """Return all rows of the board: for each project its own row, its coordinator, then its other rows, problems first.
 
-    Projects in which something waits for a person come first.
+    The projects stand in the order of their most urgent row, as in `GROUPS`, then of their names.
     """
     found: dict[str, list[RowView]] = {project.name: [] for project in page.projects}
     for row in (*_agent_rows(page, agents, tasks, now), *_other_rows(page, kept, agents)):

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.states import Tone
 
-# The tone and the mark of each state of a task.
+# The tone and the glyph of each state of a task.
 TASK_TONES: dict[str, Tone] = {
     "ready": "green",
     "waiting": "dim",
@@ -59,6 +59,7 @@ _GLYPHS = {
     "abandoned": "–",
 }
 _GLYPHS_OF_STATES = {"unknown": "?", "idle": "○", "limit": "⏸", "login": "✕", "none": "·"}
+# The tone of each group.
 _TONES: dict[str, Tone] = {
     "needs you": "yellow",
     "to review": "yellow",

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# The characters that a simple command may have.
 _SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-./:=@%+")
 # A rule that begins with one of these programs would allow every command.
 _RUN_ANYTHING = frozenset(
@@ -46,12 +47,19 @@ COMMITS = ("git add", "git commit")
 
 
 def is_simple(command: str) -> bool:
-    """Return whether a text is a single shell command without quotes, variables, redirections or operators such as `&&`."""
+    """Return whether a text is a single shell command without quotes, variables, redirections and operators like `&&`.
+
+    Only ASCII letters, digits, spaces and `_-./:=@%+` are allowed in it. False also for an empty text, and for one of
+    more than 500 characters.
+    """
     return bool(command.strip()) and len(command) <= _LONGEST and all(sign in _SIGNS for sign in command)
 
 
 def is_rule(command: object) -> bool:
-    """Return whether a value can be a rule: a simple command whose program does not run other programs, as `sh` or `sudo` do."""
+    """Return whether a value can be a rule: a simple command, unless its program runs any other, as `sh` does.
+
+    False also for a command that begins with an assignment, such as `A=b make`.
+    """
     if not isinstance(command, str) or not is_simple(command):
         return False
     program = command.split()[0]
@@ -99,7 +107,7 @@ class Allowed:
         self.prefixes = tuple(prefixes)
 
     def permits(self, command: str) -> bool:
-        """Return whether a rule allows this simple command; always False for a compound command."""
+        """Return whether a rule allows this command; always False for one that is not simple (see `is_simple`)."""
         if not is_simple(command):
             return False
         words = command.split()
@@ -109,7 +117,8 @@ class Allowed:
     def permits_line(self, line: str) -> bool:
         """Return whether the rules allow every command of a shell line.
 
-        For engines that ask about a whole line instead of each command in it.
+        For engines that ask about a whole line instead of each command in it. False for a line that cannot be parsed
+        (see `commands_in`).
         """
         commands = commands_in(line)
         return bool(commands) and all(self._fits(words) for words in commands)

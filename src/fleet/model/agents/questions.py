@@ -156,7 +156,8 @@ def _permission_answer(words: str, reason: str) -> Answer:
 def _chosen_options(choice: Choice, word: str) -> str:
     """Return the options that a person chose by number or as text, joined by commas.
 
-    `word` names several only if the choice allows many.
+    `word` names several, separated by commas, only if the choice allows many. A text that is not the number of an
+    option is kept as it is, even when it is none of the options.
     """
     options = choice.options
     words = [part.strip() for part in word.split(",")] if choice.many else [word.strip()]

@@ -93,7 +93,7 @@ ACTS = {
     "merge.together": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
     "merge.check_pull": Act("look after pull requests", _DECIDES, COORDINATOR),
     "merge.tend_pulls": Act("look after pull requests", _DECIDES, COORDINATOR),
-    # what only a person does
+    # what only a person does, but for the replacement of a coordinator
     "messages.answer": Act("answer, approve or deny what agents ask", _DECIDES),
     "messages.approve": Act("permit what agents ask, once or permanently", _DECIDES),
     "messages.approve_all": Act("permit everything that agents ask", _DECIDES),

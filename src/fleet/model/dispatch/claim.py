@@ -19,9 +19,12 @@ Look = Literal["ours", "absent", "foreign", "unknown"]
 class Claim:
     """The recorded duty to release one resource outside the database, such as a tmux session.
 
-    It belongs to a dispatch, to a task's bundle (`project` and `slug`), or to a job; the fields of the other two owners
-    are None. `actor` is the identity of the process that creates or removes the resource now, '' for none. `failures`
-    counts failed releases. `data` is what the kind of claim keeps about its resource.
+    It belongs to a dispatch, to a task's bundle (`project` and `slug`), to a job, or to a project alone, as a warm tree
+    does. Only one of `dispatch`, `slug` and `job` is set, none for a project alone. `name` names the resource.
+
+    `home` is the id of the home that made the claim, `host` that of the machine on which this home was made. `actor` is
+    the identity of the process that creates or removes the resource now, '' for none. `failures` counts failed
+    releases. `data` is what the kind of claim keeps about its resource.
     """
 
     id: str

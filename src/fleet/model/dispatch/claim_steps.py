@@ -6,12 +6,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.states import ClaimState
 
+# The classes of claims. `fleet.resources` says for each what happens to a claim when its dispatch ends.
 CLASSES = ("exclusive", "adoptable", "delivery", "derived", "audit")
 STATES = ("allocating", "live", "releasing", "releasing_blocked", "released", "failed_alloc")
 
 # While a claim is in one of these states, no other claim can be made on the same resource.
 HELD = frozenset({"allocating", "live", "releasing", "releasing_blocked"})
 
+# made, not_made: the creation succeeded, or failed. retaken: another process continues a creation.
 # found_absent: nothing is left of a creation that failed. found_gone: the resource no longer exists, but fleet did not
 # remove it. let_go: the removal begins. gone: the removal succeeded. not_gone: it failed. stuck: it failed too often.
 # taken_over: the resource stays, for the next owner. given_up: a person says that the resource no longer exists.

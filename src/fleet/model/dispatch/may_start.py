@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         def here(self) -> int: ...
 
     class Window(Protocol):
-        """How much of one quota window of an engine is used."""
+        """How much of one quota window of an engine is used; its reset is in milliseconds, None when not known."""
 
         @property
         def span(self) -> str: ...
@@ -57,9 +57,9 @@ def why_no_room(project: str, count: Count, *, agents: int, project_agents: int)
 
 
 def why_used_up(engine: str, windows: Iterable[Window], now: int, quota_percent: int) -> errors.EngineHeld | None:
-    """Return an error if a quota window of the engine is used to `quota_percent` and will be reset later; None otherwise.
+    """Return an error if a quota window of the engine is used to `quota_percent` or more; None otherwise.
 
-    `now` is in milliseconds.
+    A window is ignored when its reset is not after `now` (in milliseconds), or not known.
     """
     for row in windows:
         if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > now:

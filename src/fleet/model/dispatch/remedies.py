@@ -197,7 +197,10 @@ def remedy_for(asker: Asker, seen: Seen) -> Remedy:
 
 
 def decide(seen: Seen) -> Remedy:
-    """Return the remedy for a dispatch. A living agent is never settled; unknown and foreign dispatches are left."""
+    """Return the remedy for a dispatch. A living agent is never settled; unknown and foreign dispatches are left.
+
+    But a candidate that can no longer prove itself is first withdrawn from the seat, whatever its condition is.
+    """
     hopeless = _why_hopeless(seen)
     if hopeless:
         return Withdraw(why=hopeless)
@@ -291,7 +294,8 @@ def _press_as_asked(seen: Seen) -> Press | None:
 def _press_worker(seen: Seen) -> Press | None:
     """Return the Press for a worker that has to exit; None for a worker that may go on.
 
-    A worker has to exit when its report grace is over, when it lost its task, or when it has to hand off.
+    A worker has to exit when its report grace is over, when it lost its task before it reported, or when its handoff is
+    queued.
     """
     if seen.report == "over":
         return _press_reported(seen)

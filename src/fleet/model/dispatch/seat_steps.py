@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         def candidate(self) -> str | None: ...
 
     class Restarts(Protocol):
-        """A row of the restarts table."""
+        """A row of the restarts table: the dead loop that was restarted last, how often in a row, and when (ms)."""
 
         @property
         def holder(self) -> str: ...

@@ -61,7 +61,10 @@ def outcome(seen: Evidence) -> Outcome:
 
 
 def _outcome_by_request(seen: Evidence) -> Outcome | None:
-    """Return the outcome if fleet asked the agent to exit; its exit status does not matter then. None when fleet did not ask."""
+    """Return the outcome if fleet asked the agent to exit; its exit status does not matter then.
+
+    None when fleet did not ask, or asked only because of the agent's report.
+    """
     match seen.asked_for:
         case "kill" | "superseded":
             return Outcome(exec_state="failed", reason=seen.asked_reason or seen.asked_for)
@@ -78,7 +81,10 @@ def _outcome_by_request(seen: Evidence) -> Outcome | None:
 
 
 def _outcome_by_exit(seen: Evidence) -> Outcome:
-    """Return the outcome by the exit status; an exit with 0 is done only if there is work, else blocked."""
+    """Return the outcome by the exit status: with 0, done if there is work, else blocked; with any other, failed.
+
+    Blocked also without an exit status: then the dispatch was interrupted.
+    """
     if seen.exit_status is None:
         why = INTERRUPTED if seen.other_boot else f"{INTERRUPTED}: it died without leaving an exit status"
         return Outcome(exec_state="blocked", reason=why)

@@ -42,7 +42,8 @@ Verdict = Go | Keep | Aside
 def is_disposable(path: str, patterns: Sequence[str]) -> bool:
     """Return whether one of the patterns matches the path of an ignored file.
 
-    A pattern with a slash has to match the beginning of the path, one without a slash any part of the path.
+    In a pattern, `*` stands for anything. A pattern with a slash inside has to match the path or the first of its
+    folders, any other pattern one part of the path. Slashes at the ends of a pattern do not count.
     """
     plain = path.strip("/")
     parts = plain.split("/")

@@ -87,8 +87,10 @@ PARTS: tuple[JobPart, ...] = ("setup", "reduce")
 LIMIT = "limit"
 LONGEST = 200_000  # how many characters an item may have, as JSON
 DEEPEST = 100  # how many levels deep an item may be nested
+# How many characters an id has, and how many a signature has at most.
 _ID = 12
 _SIGNATURE = 160
+# What differs between similar failures, and what stands for it in a signature.
 _VARYING = (
     (re.compile(r"""(['"`]).{0,200}?\1"""), "'…'"),
     (re.compile(r"\S*/\S*"), "PATH"),
@@ -120,7 +122,10 @@ def slug(job: str, item: str) -> str:
 
 
 def depth(data: object) -> int:
-    """Return how many levels deep the data of an item is nested; the count stops at DEEPEST + 1."""
+    """Return how many levels deep the data of an item is nested; the count stops at DEEPEST + 1.
+
+    It is 1 for a text, a number, and an empty list or object.
+    """
     level, levels = [data], 0
     while level and levels <= DEEPEST:
         lists = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
@@ -146,7 +151,8 @@ def _name_of(data: object) -> str:
 def signature(where: str, why: str, data: object) -> str:
     """Return the signature of an item's failure at `where`; similar failures have equal signatures.
 
-    It has the last line of the reason `why`, with paths, numbers and the texts of the item (`data`) replaced.
+    It has the last line of the reason `why`, in which paths, numbers, ids, quoted texts and the texts of the item
+    (`data`) are replaced. It has at most 160 characters.
     """
     last = next((line for line in reversed(why.splitlines()) if line.strip()), "")
     for value in sorted(_texts(data), key=len, reverse=True):

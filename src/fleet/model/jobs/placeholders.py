@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     PlaceholderValues = dict[str, Any]
 
 ROOTS = ("item", "setup", "map", "env")
+# How many bytes the value of a placeholder in a shell command may have.
 LONGEST_VARIABLE = 100_000
 _NAME = rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z0-9_-]+)*"
 _PLACE = re.compile(rf"\{{(\{{{_NAME}\}})\}}|\{{({_NAME})\}}")
@@ -33,7 +34,7 @@ class Missing(Exception):
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names of the placeholders in a text."""
+    """Return the names of the placeholders in a text, such as `item.path`, in their order, repeated ones too."""
     return [place[2] for place in _PLACE.finditer(text) if place[2]]
 
 
@@ -105,7 +106,8 @@ def text_of(value: object) -> str:
 class _Quoting:
     """Track which quotes are open in a shell command at the end of what was read of it: none, double or single quotes.
 
-    What follows a `$(` is read as a command of its own, which starts without quotes.
+    What follows a `$(` is read as a command of its own, which starts without quotes. Comments, here-documents,
+    backticks and subshells are not recognised: a quote or a parenthesis in them counts like any other.
     """
 
     def __init__(self) -> None:

@@ -40,7 +40,11 @@ OUTPUT = "output"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """How often and when a failed item is tried again; times in milliseconds."""
+    """How often and when a failed item is tried again; times in milliseconds.
+
+    `attempts` is how often an item is tried in all. `backoff` is the wait after the first failure, `longest` the
+    longest wait.
+    """
 
     attempts: int
     backoff: int
@@ -49,8 +53,8 @@ class Retry:
     def wait(self, failures: int, fraction: float) -> int:
         """Return how many milliseconds to wait after this many failures.
 
-        The time doubles with each failure, up to `longest`. `fraction`, a random number from 0 to 1, picks a moment in the
-        second half of that time.
+        The time is `backoff` after the first failure and doubles with each further one, up to `longest`. `fraction`, a
+        random number from 0 to 1, picks a moment in the second half of that time.
         """
         whole = min(self.backoff * 2 ** min(failures - 1, 40), self.longest)
         return int(whole * (0.5 + fraction / 2))
@@ -61,7 +65,8 @@ class Map:
     """The map part of a workflow: where the items come from, and the steps for each item.
 
     `given` is the list of items itself, or the file, command or glob that they come from; `source` says which of these.
-    `breaker` is how many items have to fail alike before the job pauses; 0: it never pauses.
+    `breaker`: the job pauses when at least this many items fail alike, and they are more than half of those tried; 0:
+    it never pauses for that. The other fields are keys of the document, which `keys.MAP` explains.
     """
 
     source: InputSource
@@ -122,7 +127,11 @@ def read(text: str, file: str) -> Workflow:
 
 
 def faults(text: str) -> list[DocumentFault]:
-    """Return every fault of a job's document, in the order of lines."""
+    """Return the faults of a job's document, in the order of lines; [] for a valid one.
+
+    `select`, placeholders and names of steps are looked at only when there is no other fault. A document that cannot be
+    parsed has one fault.
+    """
     try:
         root = parse(text)
     except UnreadableDocument as error:

@@ -46,8 +46,8 @@ class HookReport:
     """What one call of a hook reports about an agent: its state, the result of its turn, and facts such as its tokens.
 
     `at` is when the hook was called, in milliseconds; two hooks may have the same time. `state` None leaves the agent's
-    state as it is; `turn` '' says nothing of a turn. With `yields`, the report does not replace a state that was reported
-    at the same time.
+    state as it is, and `turn` does not count then; `turn` '' says nothing of a turn. With `yields`, the report does not
+    replace a state that was reported at the same time.
     """
 
     __slots__ = ("at", "detail", "facts", "state", "turn", "yields")
@@ -73,7 +73,8 @@ class HookReport:
 def agent_after_report(known: LivingAgent, report: HookReport) -> LivingAgent | None:
     """Return the agent's record as a hook's report changes it.
 
-    None when the last record is less than 15 seconds old, and only the heartbeat, tokens or cost would change.
+    A state that is older than the recorded one, and facts that are older than the record, change nothing. None when the
+    last record is less than 15 seconds old, and only the heartbeat, tokens or cost would change.
     """
     changes: dict[str, object] = {}
     if report.state is not None and report.at >= (known.state_at or 0) + report.yields:

@@ -14,7 +14,8 @@ _NOON = 12
 def reset_time(text: str, now: int) -> int | None:
     """Return the time in milliseconds at which a limit is reset, as an engine's text says; None when the text has no time.
 
-    The text's time is local unless it says UTC or GMT.
+    The text's time is local unless "(UTC)" or "(GMT)" follows it. Without a date, the next such time after `now` (in
+    milliseconds) is meant.
     """
     low = text.lower()
     mark = next((word for word in _MARKS if word in low), None)
@@ -62,8 +63,8 @@ def _next_moment(
 ) -> int:
     """Return the moment, in milliseconds, with this time of day (`clock`) and this month and date (`day`).
 
-    Without a `day`, return the next such moment after `now`. `today` is the date of `now`: in UTC with `utc`, else in
-    local time.
+    It is in the year of `today`, or in the next year when that month is over. Without a `day`, return the next such
+    moment after `now`. `today` is the date of `now`: in UTC with `utc`, else in local time.
     """
     month, date = day or (today.tm_mon, today.tm_mday)
     year = today.tm_year + (1 if day and month < today.tm_mon else 0)

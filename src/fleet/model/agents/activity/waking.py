@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fleet.model.results.coord import Briefing
 
 _MOST_NEWS = 8
+# How the keys of ready tasks, and of the number of agents at work, begin.
 _READY, _ROOM = "ready ", "room "
 # States of an agent that waits at its prompt after a good turn. After a failed turn it is told to continue, not woken.
 RESTS = frozenset({"idle", "stopped", "finished"})
@@ -37,7 +38,7 @@ class Situation(Value):
 
 
 def _work_of_a_tick(found: Situation) -> dict[str, str]:
-    """Return the work that the coordinator's next tick would do: a sentence for each key, such as `merge parser`."""
+    """Return the work that the coordinator's next tick would do: for each key, such as `merge parser`, a sentence."""
     now = found.next
     return {
         **{f"{_READY}{slug}": f"task {slug} is ready" for slug in now.ready},
@@ -50,7 +51,7 @@ def _work_of_a_tick(found: Situation) -> dict[str, str]:
 
 
 def things_to_do(found: Situation) -> dict[str, str]:
-    """Return what the coordinator has to do or to know: a sentence for each key, such as `merge parser`."""
+    """Return what the coordinator has to do or to know: for each key, such as `merge parser`, a sentence."""
     now = found.next
     things = {
         **_work_of_a_tick(found),
@@ -81,6 +82,6 @@ def news(found: Situation, told: Collection[str]) -> list[str]:
 
 
 def wake_text(sentences: list[str]) -> str:
-    """Return the message that wakes a coordinator, with the first few of the sentences."""
+    """Return the message that wakes a coordinator: the first eight sentences, and how many more there are."""
     more = [f"{len(sentences) - _MOST_NEWS} more"] if len(sentences) > _MOST_NEWS else []
     return f"There is something to do: {'; '.join([*sentences[:_MOST_NEWS], *more])}. Run `fleet coord tick`, and see what needs you."

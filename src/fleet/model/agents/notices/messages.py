@@ -41,6 +41,7 @@ class Recent:
     digests: int = 0
 
 
+# The time for which `Recent` counts the messages.
 WINDOW = MINUTE
 
 

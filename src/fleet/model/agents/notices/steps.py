@@ -37,10 +37,13 @@ def after_lost_sender(kind: NoticeKind) -> NoticeState:
 
 
 def after_refusal(attempts: int) -> NoticeState:
-    """Return the new state of a notice that no channel could send: due again, or failed when `attempts` are too many."""
+    """Return the new state of a notice that no channel could send: due again, or failed after five attempts."""
     return tables.step(STEPS, "sending", REFUSED if attempts < MOST_ATTEMPTS else GIVE_UP)
 
 
 def wait_after(attempts: int) -> int:
-    """Return how many milliseconds to wait after this many attempts to send a notice; doubles up to ten minutes."""
+    """Return how many milliseconds to wait after this many attempts to send a notice.
+
+    It is half a minute after the first attempt and doubles with each further one, up to ten minutes.
+    """
     return min(_FIRST_WAIT << max(attempts - 1, 0), LONGEST_WAIT)
