@@ -68,7 +68,7 @@ def _first_line_as_json(path: str, since: int) -> object:
 
 
 def _begin_time(time: object) -> int | None:
-    """Return the milliseconds of an ISO 8601 time; None for any other value. A time without a zone is in the machine's."""
+    """Return the milliseconds of an ISO 8601 time, by default in the machine's zone; None for any other value."""
     from datetime import datetime  # noqa: PLC0415 - a large import, which listing agents does not need
 
     try:
