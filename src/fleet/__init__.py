@@ -31,7 +31,7 @@ _TAKEN = {
 
 
 def __getattr__(name: str) -> object:
-    """Import the version, or a class that users of fleet need, when it is first used."""
+    """Return the version, or a class of `_TAKEN`, which is imported only now; raise AttributeError for other names."""
     if name == "__version__":
         from fleet.model import VERSION
 
@@ -46,7 +46,8 @@ def __getattr__(name: str) -> object:
 def open(home: "str | None" = None, *, actor: "str | None" = None) -> "Fleet":  # noqa: A001
     """Open a fleet home (default: $FLEET_HOME or ~/.fleet) as the given actor, and return its Fleet.
 
-    A missing home is created for a person, not for an agent. `actor` None: the agent or person of the environment.
+    `actor` None: the agent or person of the environment. A missing home is created for a person; for an agent, raise
+    HomeUnusable. Where FLEET_DOOR is set and `home` is None, the Fleet reaches the home only by the daemon's socket.
     """
     from fleet.api.fleet import Fleet
 

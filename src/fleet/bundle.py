@@ -33,6 +33,8 @@ else:
 # name (importlib.util.MAGIC_NUMBER) imports much more.
 MAGIC = f"{sys.version}\n".encode()
 
+# The folder of the package fleet; the path of this module's own .pyc file, "" without one; and the part of that file's
+# name that says which Python made it, such as cpython-311.
 PACKAGE = os.path.dirname(__file__)
 CACHED = __spec__.cached or ""
 TAG = CACHED.rpartition("bundle.")[2].removesuffix(".pyc")
@@ -44,6 +46,7 @@ INDEX = "index"
 ENGINES = "engines"
 # The group of the modules that every command begins with.
 FIRST = "first"
+# What may be raised when a file of bytecode is read that is missing or damaged.
 DAMAGED = (OSError, ValueError, EOFError, TypeError, KeyError, MemoryError, OverflowError)
 
 
@@ -105,8 +108,8 @@ class Bundle:
     def engine_file(self, raw: bytes) -> "dict[str, object] | None":
         """Return the parsed content of an engine's file, given its bytes.
 
-        None when the bytes are not those of a built-in engine's file. This saves the import of the TOML parser, which
-        takes longer than listing agents.
+        None when the bundle does not have it: the bytes are not those of a built-in engine's file, or the bundle is
+        missing, old or damaged. This saves the import of the TOML parser, which takes longer than listing agents.
         """
         nothing: dict[bytes, bytes] = {}
         content = self._read(ENGINES, nothing).get(raw) if self._parts else None
@@ -120,7 +123,10 @@ class Bundle:
         return found
 
     def _read(self, part: str, otherwise: "T") -> "T":
-        """Return the unmarshalled content of one part of the bundle; `otherwise` when it is missing or damaged."""
+        """Return the unmarshalled content of one part of the bundle.
+
+        Return `otherwise`, and set `missed`, when the part is missing or damaged.
+        """
         try:
             offset, length = self._parts[part]
             found: T = marshal.loads(os.pread(self._file, length, offset))  # noqa: S302
@@ -192,7 +198,7 @@ def with_source(code: "CodeType", source: str) -> "CodeType":
 
 
 def source_of(name: str, *, is_package: bool) -> str:
-    """Return the path of the source file of a module of fleet."""
+    """Return the path of the source file of a module of fleet; `name` begins with "fleet."."""
     path = f"{PACKAGE}/{name[6:].replace('.', '/')}"
     return f"{path}/__init__.py" if is_package else f"{path}.py"
 
@@ -210,9 +216,9 @@ BUNDLE = Bundle(f"{os.path.dirname(CACHED)}/modules.{TAG}.bundle")
 
 
 def use() -> None:
-    """Import fleet's modules from the file of bytecode from now on.
+    """Let Python import fleet's modules from the file of bytecode from now on.
 
-    Import the first group at once: the modules with which a command asks the daemon to do its work.
+    Import the group `FIRST` at once: the modules with which a command asks the daemon to do its work.
     """
     BUNDLE.open()
     sys.meta_path.insert(0, BUNDLE)

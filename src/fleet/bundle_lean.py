@@ -19,7 +19,11 @@ _FUTURE = "__future__"
 
 
 def lean_code(name: str, source: str) -> CodeType | None:
-    """Return the code of a module without docstrings and annotations; None when its source cannot be read or has an error."""
+    """Return the code of a module without docstrings and without the annotations of its functions.
+
+    `source` is the path of its source file. A module of `fleet.api` keeps its annotations. None when the source cannot
+    be read or has an error.
+    """
     try:
         with open(source, encoding="utf-8") as file:
             tree = ast.parse(file.read(), source)
@@ -52,6 +56,6 @@ def _drop_annotations(node: ast.AST) -> None:
 
 
 def _without_future(tree: ast.Module) -> ast.Module:
-    """Return the module without its import of __future__, which the compiler gets by a flag."""
+    """Remove the import of __future__ from a module, in place, and return it: the compiler gets it by a flag."""
     tree.body = [node for node in tree.body if not (isinstance(node, ast.ImportFrom) and node.module == _FUTURE)]
     return tree

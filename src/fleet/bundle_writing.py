@@ -34,13 +34,18 @@ if TYPE_CHECKING:
     # A module: whether it is a package, time and size of its source, bytecode.
     Module = tuple[bool, int, int, bytes]
 
+# A .pyc file begins with 16 bytes: Python's magic number, flags, and time and size of the source. The flags 0 say that
+# Python compares this time and size, and no hash.
 _HEADER = 16
 _ENGINE_FILES = "/engines/data"
 _BY_TIME = b"\0\0\0\0"
 
 
 def renew() -> None:
-    """Write the bundle again. Slow commands call this when a module was missing in it, so that no hot command has to."""
+    """Write the bundle again. Slow commands call this when a module was missing in it, so that no hot command has to.
+
+    Do nothing where Python writes no .pyc files into the package. Ignore that the bundle cannot be written.
+    """
     if sys.dont_write_bytecode or not CACHED.startswith(PACKAGE):
         return
     try:
@@ -50,7 +55,10 @@ def renew() -> None:
 
 
 def write() -> None:
-    """Write the bundle from the current .pyc files."""
+    """Write the bundle from the current .pyc files.
+
+    Raise OSError when it cannot be written, ValueError when a built-in engine's file is not TOML.
+    """
     _replace(BUNDLE.path, _packed(dict(_modules())))
 
 

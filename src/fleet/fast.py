@@ -37,16 +37,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     def encode(value: object) -> str:
-        """Return the value as one line of JSON. Raise TypeError for a value that JSON cannot express."""
+        """Return the value as one line of JSON; of an object with the method `as_json`, what that returns.
+
+        Raise TypeError for a value that JSON cannot express, ValueError for NaN and infinity.
+        """
 
     def encode_ascii(value: object) -> str:
-        """Return the value as one line of JSON in ASCII, as `json.dumps` does. Raise TypeError or ValueError as it does."""
+        """Return the value as one line of JSON in ASCII, as `json.dumps` does.
+
+        Raise TypeError as it does; RecursionError or ValueError for a value that contains itself.
+        """
 
     def unix_socket() -> socket:
         """Return a new Unix stream socket."""
 
     def scan(text: str) -> object:
-        """Return the JSON value at the start of the text. Raise ValueError or StopIteration when there is none."""
+        """Return the JSON value at the start of the text; what follows that value is ignored.
+
+        Raise ValueError or StopIteration when the text does not begin with one: a blank before it is not allowed.
+        """
 
 else:
 
@@ -101,7 +110,10 @@ _INCOMPATIBLE = (ImportError, AttributeError, TypeError)
 
 
 def __getattr__(name: str) -> object:
-    """Return the C module or function with this name, or its fallback from the standard library; choose once."""
+    """Return the C module or function with this name, or its fallback from the standard library; choose once.
+
+    Raise AttributeError for a name without a choice.
+    """
     choose = _CHOICES.get(name)
     if choose is None:
         raise AttributeError(name)
@@ -144,6 +156,7 @@ def _choose_encode() -> Callable[[object], str]:
 
 
 def _choose_encode_ascii() -> Callable[[object], str]:
+    """Return a function that encodes a value as JSON in ASCII, with the C encoder of `_json` if it works here."""
     from json import JSONEncoder, dumps
 
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:
 
     def replace(value: _Record, **changes: object) -> _Record:
-        """Return a copy of a record with other values in some fields, as `dataclasses.replace` does."""
+        """Return a copy of a record with other values in some fields. Raise TypeError for a name that is no field."""
         return type(value)(**{name: getattr(value, name) for name in value._names} | changes)  # noqa: SLF001 - its own class
 
     def record(*, frozen: bool, slots: bool, kw_only: bool) -> Callable[[type], type]:
@@ -29,7 +29,10 @@ else:
         compare: bool = True,
         repr: bool = True,  # noqa: A002 - as dataclasses call it
     ) -> _Field:
-        """Describe a field: how its default is made, whether comparisons count it, whether the repr shows it."""
+        """Describe a field: how its default is made, whether comparisons count it, whether the repr shows it.
+
+        Without `default_factory` the field has no default.
+        """
         return _Field(default_factory, compare=compare, shown=repr)
 
 
@@ -121,7 +124,10 @@ class _Record:
 
 
 def _made(cls: type) -> type:
-    """Return a copy of the class as a record: with slots for its annotated fields, and _Record as its base."""
+    """Return a copy of the class as a record: with slots for its annotated fields, and _Record as its only base.
+
+    The bases of the class itself, and their fields, are lost.
+    """
     space = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
     names = tuple(cls.__annotations__)
     given = {name: space.pop(name) for name in names if name in space}

@@ -24,23 +24,32 @@ LONGEST_ARGUMENT = 100_000
 class Filling:
     """The values for the placeholders in an engine's file; '', () or None where a placeholder has no value."""
 
+    # The absolute path of the engine's program; the prompt, and the path of the file that has it.
     program: str
     prompt: str
     prompt_file: str
     autonomy: str | None = None
     model: str | None = None
+    # The words of the person's own command, for an engine that runs any command.
     command: tuple[str, ...] = ()
+    # The id of the conversation.
     conversation: str = ""
+    # Whether the agent may be controlled from another device.
     remote: bool = False
+    # The fleet home, "" for an agent that reaches fleet only by a socket; and the directories that git writes to.
     fleet_home: str = ""
     git_dirs: tuple[str, ...] = ()
+    # The command-line words that give the engine fleet's hooks.
     hooks: tuple[str, ...] = ()
     # The commands that the agent may run without a question: whole commands, and beginnings of commands.
     allow: Allowed = NOTHING
 
 
 def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str]:
-    """Return the command line that starts the agent; with `resume`, the one that resumes its conversation."""
+    """Return the command line that starts the agent; with `resume`, the one that resumes its conversation.
+
+    With `resume`, [] when the engine has no such command line.
+    """
     command: list[str] = []
     for word in engine.resume if resume else engine.start:
         command.extend(_expand_word(engine, word, filling))
@@ -50,7 +59,8 @@ def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str
 def headless(engine: Engine, filling: Filling) -> list[str]:
     """Return the command line that does one task without a terminal and exits; [] when the engine cannot do that.
 
-    An engine that is not interactive needs no command line of its own for it: its `start` does that.
+    For an engine that is not interactive and has no `headless`, it is the one of `start`, unless that runs a person's
+    own {command}.
     """
     template = engine.headless or (() if engine.interactive or "{command}" in engine.start else engine.start)
     return [filled for word in template for filled in _expand_word(engine, word, filling)]
@@ -83,7 +93,7 @@ def _fill_autonomy_word(engine: Engine, word: str, filling: Filling) -> list[str
     """Return the words that one word of an autonomy in the engine's file stands for.
 
     {allow} becomes the words that allow commands. A word with {git_dir} is repeated for each directory that git writes
-    to. A word with {fleet_home} becomes [] for an agent that reaches fleet only by a socket.
+    to. A word with {fleet_home} becomes [] for an agent that reaches fleet only by a socket. {{ and }} become { and }.
     """
     if word == "{allow}":
         return permissions.words(engine, filling.allow)
@@ -105,7 +115,10 @@ def _fill_once(word: str, facts: dict[str, str]) -> str:
 
 
 def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
-    """Return a word with its placeholders filled in. A prompt that is too long is replaced by a request to read its file."""
+    """Return a word with its placeholders filled in.
+
+    A prompt of more than LONGEST_ARGUMENT bytes is replaced by the engine's `long_prompt`, a request to read its file.
+    """
     prompt = filling.prompt
     if len(prompt.encode()) > LONGEST_ARGUMENT and engine.long_prompt:
         prompt = engine.long_prompt.replace("{prompt_file}", filling.prompt_file)

@@ -14,7 +14,7 @@ An engine's file has a table [hooks]:
     status      whether the engine has a status line: fleet's reads how full the context is, and shows the person's own
     own_status  absolute paths of the person's files that may have a status line; the last that has one counts
     wait        how many seconds a question may wait for its answer
-    unit        how many of the engine's time units are a second
+    unit        how many of the engine's time units make a second
     matcher     the value of the key "matcher" beside each event
     asking      the engine's tool for questions to the person
     shell       the engine's tool that runs a shell command
@@ -43,6 +43,7 @@ MARK = "# by fleet hooks install"
 # Names of events that no engine has: the wait beside an idle agent, and a call of fleet's status line.
 IDLES = "fleet-idles"
 _STATUS = "fleet-status"
+# For how many seconds the engine lets a hook run, and a hook of the events `later`, for which it does not wait.
 _SYNC_TIMEOUT, _ASYNC_TIMEOUT = 30, 120
 # Screen states by the meaning of the hook event that reports them; no engine has an event for a retry.
 _SEEN_ONLY = {"failed": ("failed_turn", "limit"), "asks": ("asks", "dialog"), "": ("retrying",)}
@@ -103,7 +104,7 @@ def hooks_of(engine: Engine) -> Hooks:
 def words_of_events(engine: Engine, fleet: str) -> list[str]:
     """Return the command-line words that give the engine a hook for each of its events, to be run without asking.
 
-    `fleet` is the path of the program fleet.
+    The words are those of `each` and `trust` in the engine's file. `fleet` is the path of the program fleet.
     """
     hooks = hooks_of(engine)
     hashes = "{" + ",".join(_trusted_hash(engine, event, fleet) for event in hooks.events) + "}"
@@ -158,7 +159,7 @@ def settings(engine: Engine, autonomy: str | None, fleet: str) -> str:
 def _settings_entries(engine: Engine, event: str, fleet: str) -> list[dict[str, Any]]:
     """Return the settings entries of one event.
 
-    An event after which the agent is idle also has the hook that waits to wake it.
+    An event of `wakes` also has the hook that waits beside the idle agent and can wake it.
     """
     hooks = hooks_of(engine)
     entries = [_command_entry(engine, event, fleet)]

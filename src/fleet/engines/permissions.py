@@ -73,7 +73,8 @@ def words(engine: Engine, allowed: Allowed) -> list[str]:
 def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
     """Return the variable that lets the engine, or its hook, run these commands without asking, as {name: value}.
 
-    {} when the engine is told of the commands in another way, or cannot be told.
+    {} when the engine is told of the commands in another way, or cannot be told. The variable replaces the one of the
+    same name in [env]: its document contains that one's.
     """
     table = engine.permissions
     if engine.hooks is not None and "permits" in engine.hooks.events.values():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def expand_path(path: str, env: Mapping[str, str] = os.environ) -> str:
-    """Return a path with ~ and variables replaced; a $NAME that is not set stays as it is.
+    """Return a path with variables, and ~ at its beginning, replaced; a $NAME that is not set stays as it is.
 
     `${NAME:-~/x}` means the variable NAME, or ~/x when it is not set or empty.
     """
@@ -23,7 +23,7 @@ def expand_path(path: str, env: Mapping[str, str] = os.environ) -> str:
 
 
 def value_at(given: object, way: Sequence[str]) -> object:
-    """Return the value that a list of keys leads to in nested tables; None when a key is missing."""
+    """Return the value that a list of keys leads to in nested tables; None when a key or a table is missing."""
     for part in way:
         if not isinstance(given, dict):
             return None

@@ -19,7 +19,10 @@ def prompt(home: str, kind: str, facts: dict[str, str]) -> str:
 
 
 def _template(home: str, kind: str) -> str:
-    """Return the template for a kind: the user's own, else the built-in one, else the built-in one for workers."""
+    """Return the template for a kind: the user's own, else the built-in one, else the built-in one for workers.
+
+    When even that file is missing, the template is the task's title and description.
+    """
     for folder in (f"{home}/{paths.PROMPTS}", BUILT_IN):
         for name in (kind, "worker"):
             path = f"{folder}/{name}.md"

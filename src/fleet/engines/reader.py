@@ -113,9 +113,11 @@ class Engine:
     """How one agent program is started, resumed, watched and stopped."""
 
     name: str
+    # The path of the engine's file; a line for people; and the engine's program, "" when each dispatch names one.
     source: str
     summary: str
     program: str
+    # The command lines that start an agent and resume its conversation, with placeholders; () when it cannot resume.
     start: tuple[str, ...]
     resume: tuple[str, ...] = ()
     # The command line that does one task without a terminal and exits; an engine that is not interactive needs none.
@@ -125,6 +127,7 @@ class Engine:
     session: tuple[str, ...] = ()
     transcript: tuple[str, ...] = ()
     kept: Kept | None = None
+    # The words that choose a model; the command that installs the engine; and the prompt in place of a too long one.
     model: tuple[str, ...] = ()
     install: str = ""
     long_prompt: str = LONG_PROMPT
@@ -132,6 +135,7 @@ class Engine:
     limit: Pattern | None = None
     # Matches printed text that says that the engine refused a tool because there was no person to ask.
     refused: Pattern | None = None
+    # Whether the program waits for a person's next words when it has done its task, and does not exit by itself.
     interactive: bool = False
     # Whether the engine hides the person's git configuration from its tools, so that variables must name the committer.
     committer: bool = False
@@ -141,6 +145,7 @@ class Engine:
     # of those that it cannot work without.
     passes: tuple[str, ...] | None = None
     require: tuple[str, ...] = ()
+    # The engine's own variables; and the signal that asks an agent to exit.
     env: dict[str, str] = field(default_factory=dict)
     exit_signal: str = "SIGTERM"
     # What the engine's own sandbox has to allow, as text for people.
@@ -256,7 +261,10 @@ def __getattr__(name: str) -> Path:
 
 
 def all_engines(home: str) -> dict[str, Engine]:
-    """Return every engine by its name; the user's own file replaces a built-in one. Raise BadSetting when a file is broken."""
+    """Return every engine by its name; the user's own file replaces a built-in one.
+
+    Raise BadSetting when a file is broken, BadName when a file's name is not that of an engine.
+    """
     engines: dict[str, Engine] = {}
     for folder in (_BUILT_IN, f"{home}/{paths.ENGINES}"):
         for name in _names_in(folder):
@@ -265,7 +273,7 @@ def all_engines(home: str) -> dict[str, Engine]:
 
 
 def readable_engines(home: str) -> list[Engine]:
-    """Return every engine whose file is not broken."""
+    """Return every engine whose file is not broken, by name; the user's own file replaces a built-in one."""
     found = []
     for name in _known_names(home):
         with contextlib.suppress(errors.FleetError):  # starting an agent on this engine shows what is wrong
@@ -279,7 +287,7 @@ def is_built_in(engine: Engine) -> bool:
 
 
 def engine(home: str, name: str) -> Engine:
-    """Return the engine of this name; raise Absent when there is none, BadSetting when its file is broken.
+    """Return the engine of this name; raise Absent or BadName when there is none, BadSetting when its file is broken.
 
     Only its own file is read, so that broken files of other engines do not matter.
     """
@@ -316,7 +324,10 @@ def _names_in(folder: str) -> list[str]:
 
 
 def read(path: str | os.PathLike[str]) -> Engine:
-    """Return the engine in a file, parsed once for each text; raise BadSetting when the file is broken."""
+    """Return the engine in a file, parsed anew only after a change; raise BadSetting when the file is broken.
+
+    Raise BadName when the file's name is not that of an engine.
+    """
     try:
         with open(path, "rb") as file:
             raw = file.read()
@@ -419,7 +430,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
 def state_of(engine: Engine, screen: str) -> tuple[str, str]:
     """Return the state of an agent that its screen shows, and the question on the screen ("" for none).
 
-    ("unknown", "") when no rule of the engine matches the screen.
+    The last 40 lines count. ("unknown", "") when no rule of the engine matches them.
     """
     rule, question = _matching_rule(engine, screen)
     return (rule.state, question) if rule else ("unknown", "")
@@ -432,7 +443,7 @@ def has_box(engine: Engine, screen: str) -> bool:
 
 
 def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
-    """Return the first rule that matches the end of a screen, and the question that it found ("" for none).
+    """Return the first rule that matches the last 40 lines of a screen, and the question that it found ("" for none).
 
     (None, "") when no rule matches.
     """

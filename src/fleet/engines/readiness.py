@@ -52,7 +52,7 @@ def check(
     """Raise the error that says why the engine cannot be started here, if there is a reason.
 
     It is AutonomyRefused for an autonomy that was not chosen or cannot be given, and EngineNotReady when a dialog would
-    stop the engine. With `sandboxed`, fleet starts the agent in a sandbox.
+    stop the engine. An engine without autonomies accepts any. With `sandboxed`, fleet starts the agent in a sandbox.
     """
     if engine.autonomy:
         _check_autonomy(engine, autonomy, sandboxed=sandboxed or _declares_sandbox(engine, env))
@@ -90,9 +90,10 @@ def _check_autonomy(engine: Engine, autonomy: str | None, *, sandboxed: bool) ->
 
 
 def _is_met(before: Before, repository: str, env: Mapping[str, str]) -> bool:
-    """Return whether the file named in `before` has the required value, for the repository or for a directory above it.
+    """Return whether the file named in `before` has the required value.
 
-    An engine that trusts a directory also trusts the directories below it.
+    Where the keys name the {repository}, a directory above it serves as well: an engine that trusts a directory also
+    trusts the directories below it.
     """
     document = _read_document(expand_path(before.file, env))
     here = repository

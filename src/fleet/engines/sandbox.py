@@ -26,6 +26,7 @@ _SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store"),
     *("/var/lib/ca-certificates", "/run/current-system"),
 )
+# Where names of servers are looked up: often a symlink to a file outside /etc, which is then shown, too.
 _RESOLVER = "/etc/resolv.conf"
 # Folders that are empty in each sandbox.
 _OWN_FOLDERS = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - names inside the sandbox
@@ -36,6 +37,7 @@ LEFT_OUT = frozenset(
 # Signals for the agent must not end bubblewrap: it ignores these, and the agent is started with their default handling.
 SIGNALS = ("HUP", "INT", "QUIT", "TERM")
 _ENV = "/usr/bin/env"
+# The folder with the packages of Node.js.
 _PACKAGES = "/node_modules/"
 _ROOTS = frozenset(("/", ""))
 

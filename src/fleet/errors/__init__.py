@@ -52,7 +52,7 @@
     │   └── SpeakerEnded               the calling dispatch has ended and is archived
     ├── Refused                   14   a precondition does not hold
     │   ├── IllegalStep                the table of steps has no such step
-    │   ├── NotReady                   dependencies, pause or time
+    │   ├── NotReady                   dependencies, pause or time; or it waits for a merge
     │   ├── OnlyAdded                  a task was added, but no agent could be started on it
     │   ├── NeedsOverride              a live attempt holds the task
     │   ├── OverrideIsForPeople        an agent used --override
@@ -72,7 +72,7 @@
     │   ├── SetupFails                 a worktree could not be set up
     │   ├── Uncoordinated              the coordinator is dead or was stopped
     │   ├── NotWoken                   an agent that coordinates cannot be woken
-    │   ├── EngineMissing              the engine's program is not installed
+    │   ├── EngineMissing              the engine's program is not installed or not named
     │   ├── EngineNotReady             the engine would wait at a dialog
     │   ├── VariablesMissing           agents would lack variables that they need
     │   ├── AutonomyRefused            for example `full` as root
@@ -81,7 +81,7 @@
     │   ├── LimitReached               the limit of running agents
     │   ├── NoPortsLeft                every block of ports belongs to a worktree
     │   ├── OverBudget                 the budget of a task, a project or a day is spent
-    │   ├── EngineHeld                 a usage limit or a missing login
+    │   ├── EngineHeld                 a usage limit, a missing login, or a trial
     │   ├── CannotAnswer               the question can be answered only at the agent's terminal
     │   ├── CoordinatorLives           the coordinator is alive or unknown
     │   ├── NoTerminal                 a coordinator is a duty of the daemon, and nobody can join it
@@ -160,7 +160,10 @@ _FAMILIES = ("families", "given", "absent", "contested", "superseded", "refused"
 
 
 def __getattr__(name: str) -> object:
-    """Return the error class of this name; import the files of the families until one defines it."""
+    """Return the error class of this name; import the files of the families until one defines it.
+
+    Raise AttributeError when none does.
+    """
     for family in _FAMILIES:
         module = __import__(f"fleet.errors.{family}", fromlist=[name])
         if hasattr(module, name):

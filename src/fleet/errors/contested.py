@@ -20,7 +20,7 @@ class GateHeld(Contested):
 
 
 class CoordSpawnInProgress(Contested):
-    """Another process is starting a coordinator for the project."""
+    """Another process is starting or replacing the project's coordinator."""
 
     says = (
         'refusing to spawn coord for project "{project}": another coord-spawn is in progress (lock holder: {holder}). '
@@ -36,7 +36,7 @@ class ReplaceInProgress(Contested):
 
 
 class TickInProgress(Contested):
-    """Another tick of the project is running, or the project's watch works for longer than a tick waits for it."""
+    """Another tick of the project is running, or its watch is busy for longer than the caller waits for it."""
 
     says = "another tick or watch of project {project!r} is at work ({holder}); nothing was changed"
     hint = "tick again when it is over"
@@ -62,7 +62,7 @@ class BundleHeld(Contested):
 
 
 class WorktreeBusy(Contested):
-    """A process runs in a dead agent's worktree, and fleet cannot tell whether the agent started the process."""
+    """A process works in a dead agent's worktree or carries the agent's id, and fleet cannot tell who started it."""
 
     says = "the worktree of {project}/{slug} is not handed on: {who} works in it or carries its agent's id, and fleet cannot tell who started it"
     hint = "{way}"

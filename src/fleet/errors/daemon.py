@@ -79,7 +79,7 @@ class OtherVersion(Refused):
 
 
 class BadRequest(BadInput):
-    """The daemon does not understand a request."""
+    """A request to the daemon cannot be used: it is malformed, too long, or not allowed at this socket."""
 
     says = "the request cannot be used: {why}"
     hint = "docs/reference/protocol.md describes requests"

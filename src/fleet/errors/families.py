@@ -47,7 +47,7 @@ class FleetError(Exception):
         return f"{message}\n{self.next_step}" if "\n" in message else f"{message} — {self.next_step}"
 
     def as_document(self) -> dict[str, object]:
-        """Return the error as a JSON document: code, kind, name, message, hint and facts."""
+        """Return the error for JSON: under `error` its code, kind, name, message, hint, and a key for each fact."""
         head = {"code": self.code, "kind": self.kind, "name": type(self).__name__}
         return {"error": {**self.facts, **head, "message": str(self), "hint": self.next_step}}
 
@@ -110,7 +110,7 @@ class Contested(FleetError):
 
 
 class Superseded(FleetError):
-    """The caller has lost the task or the seat to somebody else."""
+    """The caller comes too late: it has lost the task or the seat, its dispatch has ended, or another was first."""
 
     code = 13
     kind = "superseded"
@@ -133,8 +133,8 @@ class JobFailed(FleetError):
 
 
 class ToolError(FleetError):
-    """Another program (git, tmux) failed."""
+    """Another program failed: git, tmux, systemd, launchd or a project's setup command."""
 
 
 class StoreError(FleetError):
-    """The store cannot be used."""
+    """The store or the fleet home cannot be used."""

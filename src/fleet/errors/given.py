@@ -6,7 +6,7 @@ from fleet.errors.families import BadInput
 
 
 class BadName(BadInput):
-    """A name with characters or a length that file names, branch names or arguments do not allow."""
+    """A name that file names, branches or arguments do not allow, or an actor's name that looks like a dispatch id."""
 
     says = "{what} {given!r} is not usable: {why}"
     hint = "{advice}"
@@ -27,14 +27,14 @@ class BadText(BadInput):
 
 
 class BadTime(BadInput):
-    """A text that is not a time or a duration."""
+    """A text that is not a time or a duration, or names a time outside the years 1970 to 9999."""
 
     says = "{given!r} is not {what}"
     hint = "write {forms}"
 
 
 class BadSetting(BadInput):
-    """A setting whose name or value cannot be used."""
+    """A setting whose name or value cannot be used, or a file (settings, engine, prices) that cannot be read."""
 
     says = "{file}:{line}: {why}"
     hint = "{advice}"
@@ -55,7 +55,7 @@ class Ambiguous(BadInput):
 
 
 class NoTask(BadInput):
-    """An agent's short command (such as `fleet done`) was called without FLEET_TASK, outside an agent."""
+    """An agent's short command (such as `fleet done`) was called where FLEET_TASK is not set."""
 
     says = "no task: FLEET_TASK is not set"
     hint = "fleet sets it for its agents; elsewhere use `fleet task {usage} -p PROJECT`"
@@ -75,7 +75,10 @@ class NoProject(BadInput):
 
 
 class NotInThisWorktree(BadInput):
-    """A fleet worktree without FLEET_DISPATCH_ID: the engine stripped the environment that fleet gave the agent."""
+    """An agent's short command was called in a fleet worktree without FLEET_DISPATCH_ID.
+
+    Probably the engine stripped the environment that fleet gave the agent.
+    """
 
     says = "this is a fleet worktree, but FLEET_DISPATCH_ID is not set: fleet cannot tell which agent is speaking"
     hint = "let the engine pass FLEET_* variables on to the commands it runs"

@@ -6,14 +6,14 @@ from fleet.errors.families import Refused
 
 
 class IllegalStep(Refused):
-    """The table of steps allows no such step from the task's status."""
+    """The task's status or stage does not allow the step."""
 
     says = "cannot {event} task {project}/{slug}: it is {status}"
     hint = "{advice}"
 
 
 class NotReady(Refused):
-    """The task waits for a dependency, the end of a pause, or a time."""
+    """The task cannot be claimed: it waits for a dependency, the end of a pause, a time, or the merge of its work."""
 
     says = "task {project}/{slug} is not ready: {why}"
     hint = "`fleet task why {slug} -p {project}` explains; a person can claim it anyway with --override"
@@ -27,7 +27,7 @@ class OnlyAdded(Refused):
 
 
 class NeedsOverride(Refused):
-    """An agent works on the task, so that a person needs --override to change it."""
+    """Somebody else works on the task, so that a person needs --override to change it."""
 
     says = "task {project}/{slug} is being worked on by {holder}"
     hint = "--override takes it away from that attempt, whose later reports will be refused"
@@ -62,21 +62,21 @@ class DependencyCycle(Refused):
 
 
 class SlugTaken(Refused):
-    """The project already has a task with this slug."""
+    """The project already has a task with this slug, or a list gives the slug to two tasks."""
 
     says = "project {project!r} already has a task {slug!r}"
     hint = "choose another with --slug, or change that one with `fleet task edit {slug} -p {project}`"
 
 
 class ProjectTaken(Refused):
-    """The name or the repository is already registered as a project."""
+    """The name belongs to a project with another repository, or the repository is registered under another name."""
 
     says = "{what} is already registered as project {project!r}"
     hint = "`fleet project show {project}` shows it"
 
 
 class ProjectInUse(Refused):
-    """The project still has tasks, agents, jobs or a merge tree, so it cannot be removed."""
+    """The project cannot be removed: it still has tasks, dispatches, processes of jobs, or a merge tree."""
 
     says = "project {project!r} still has {tasks}"
     hint = "{advice}"
@@ -119,21 +119,21 @@ class NoUnitSystem(Refused):
 
 
 class DetachedHead(Refused):
-    """The checkout is on no branch, and no setting names the target branch."""
+    """The checkout is on no branch, and no target branch is set or was chosen before."""
 
     says = "HEAD of {path} is detached, so the target branch is not known"
     hint = "check out a branch there, or set target in fleet.toml"
 
 
 class TargetGone(Refused):
-    """The branch that was kept as the target does not exist any more; fleet chooses no other one by itself."""
+    """The branch that was chosen as the target does not exist any more; fleet chooses no other one by itself."""
 
     says = "the target {branch} of {path} is gone"
     hint = "`fleet up --target BRANCH` chooses another; `git branch {branch} COMMIT` puts it back"
 
 
 class BranchInUse(Refused):
-    """The integration branch is checked out, so that fleet cannot move it."""
+    """The integration branch is checked out, or a rebase or bisect uses it, so that fleet cannot move it."""
 
     says = "{why}"
     hint = "check out another branch there, then try again"
@@ -161,7 +161,7 @@ class NotWoken(Refused):
 
 
 class EngineMissing(Refused):
-    """The engine's program is not installed."""
+    """The engine has no program to start: it is not installed, no command was given, or it needs a terminal."""
 
     says = "engine {engine!r} needs the program {program!r}, which is not installed"
     hint = "{advice}"
@@ -224,7 +224,7 @@ class OverBudget(Refused):
 
 
 class EngineHeld(Refused):
-    """The engine is held back by a usage limit or a missing login, so a new agent would stop at once."""
+    """No agent may start on the engine: a usage limit or a missing login holds it back, or one agent is trying it."""
 
     says = "engine {engine!r} is held back: {reason}"
     hint = "{advice}"
@@ -259,7 +259,7 @@ class NotProven(Refused):
 
 
 class WorktreeRefused(Refused):
-    """A worktree or branch that fleet does not use, because it is foreign or incomplete."""
+    """A worktree or branch that fleet does not use: it is foreign, incomplete or unknown, or its path is taken."""
 
     says = "{path} is not used: {why}"
     hint = "{advice}"
@@ -277,7 +277,7 @@ class SubmoduleMissing(Refused):
 
 
 class NotMergeable(Refused):
-    """The task's work cannot be merged: a conflict, a failed verify command, or no commits."""
+    """The task's work cannot be merged, for example because of a conflict, a missing branch or an untrusted command."""
 
     says = "{project}/{slug} was not merged: {why}"
     hint = "{advice}"
@@ -298,7 +298,7 @@ class UncommittedWork(Refused):
 
 
 class WorkMoved(Refused):
-    """The branch is not at the commit that was reported or reviewed."""
+    """The task's branch is not at the commit that was reported or accepted, or that the reviewer looked at."""
 
     says = "{branch} of {project} moved since it was {named}: it was at {then}, and is at {now}"
     hint = (
@@ -318,7 +318,7 @@ class MergesMissing(Refused):
 
 
 class NotPulled(Refused):
-    """The pull request for the task could not be opened."""
+    """The pull request for the task could not be opened or brought up to date, or none was opened yet."""
 
     says = "{project}/{slug} has no pull request: {why}"
     hint = "{advice}"
@@ -349,7 +349,7 @@ class SeatKept(Refused):
 
 
 class NotDisowned(Refused):
-    """The dispatch cannot be disowned, because its own home can still settle it."""
+    """The dispatch or job cannot be disowned: its home is this one or on this machine, or its agent is alive here."""
 
     says = "{dispatch} is not disowned: {why}"
     hint = "{advice}"
@@ -377,14 +377,14 @@ class HomeMoved(Refused):
 
 
 class HomeCopied(Refused):
-    """The home exists in two places, so this copy could act on what belongs to the other."""
+    """The path is a copy of the home, or another name of it: fleet acts only at the path that the home recorded."""
 
     says = "{path} is {how} the fleet home {was}; only that one is used, and nothing was changed"
     hint = "set FLEET_HOME={was}, or to a new directory"
 
 
 class NotResumable(Refused):
-    """The dispatch cannot be resumed: it is alive, unknown, finished or taken over."""
+    """The dispatch cannot be resumed: it is alive, unknown, finished, taken over, or of a job or another home."""
 
     says = "{dispatch} cannot be resumed: {why}"
     hint = "{advice}"
@@ -405,7 +405,7 @@ class KeyReused(Refused):
 
 
 class ImportRefused(Refused):
-    """The file was not imported, because lines of it have faults; nothing was changed."""
+    """The file or list was not imported, because lines of it have faults; nothing was changed."""
 
     says = "nothing was imported: {told}"
     hint = "fix these lines and import the file again"

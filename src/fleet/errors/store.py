@@ -13,7 +13,7 @@ class HomeUnusable(StoreError):
 
 
 class StoreUnreadable(StoreError):
-    """The file is not a database, or a broken one. fleet never overwrites it."""
+    """The database file is empty, damaged or not a database. fleet never overwrites it."""
 
     says = "{path} cannot be read as fleet's database: {why}"
     hint = (
@@ -36,7 +36,7 @@ class StoreNewer(StoreError):
 
 
 class StoreGone(StoreError):
-    """The home's database is missing. fleet makes an empty one only when a person asks for it."""
+    """The home had a database, and it is missing. fleet makes an empty one only when a person asks for it."""
 
     says = "the fleet home {home} has a database ({database}), but {store} is not there"
     hint = (
@@ -98,14 +98,14 @@ class OutcomeUnknown(StoreError):
 
 
 class InvariantBroken(StoreError):
-    """The database refused a change that fleet's code allowed. Nothing was changed."""
+    """A bug in fleet: the database refused a change, or a table of steps lacks the step. Nothing was changed."""
 
     says = "the store refused {doing!r}: {why}"
     hint = "this is a bug in fleet; nothing was changed"
 
 
 class EffectInTransaction(StoreError):
-    """The code touched processes, files, git or tmux while a transaction was open."""
+    """A bug in fleet: an effect was tried while its thread had a transaction open. The effect was not performed."""
 
     says = "{effect} was tried while the transaction {why!r} was open"
     hint = "this is a bug in fleet; nothing was changed"

@@ -6,7 +6,7 @@ from fleet.errors.families import Superseded
 
 
 class NotSeated(Superseded):
-    """The caller does not hold the project's seat: another dispatch coordinates the project."""
+    """The caller does not hold the project's seat: another dispatch coordinates the project, or nobody does."""
 
     says = "{dispatch} does not coordinate project {project!r}: {holder} does; nothing was changed"
     hint = "stop coordinating it"

@@ -1,4 +1,4 @@
-"""Errors of other programs: tmux, git, and a project's setup command."""
+"""Errors of other programs: tmux, git, systemd, launchd, and a project's setup command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TmuxRefused(ToolError):
 
 
 class UnitRefused(ToolError):
-    """systemd or launchd refused or failed to change the daemon's unit."""
+    """systemd or launchd did not take the daemon's unit, or did not start or stop the daemon."""
 
     says = "{system} did not {what}: {why}"
     hint = "`fleet daemon logs` shows what the daemon did; after `fleet daemon uninstall`, `fleet daemon start` starts it without {system}"

@@ -20,7 +20,10 @@ def job_branch(job: str) -> str:
 
 
 def is_of_fleet(branch: str) -> bool:
-    """Return whether a branch has a name that fleet gives: to a task, to a job, or to the usual integration branch."""
+    """Return whether a branch has a name that fleet gives: to a task, to a job, or to the usual integration branch.
+
+    False for an integration branch of another name, which the settings may give it.
+    """
     return branch == INTEGRATION or branch.startswith((task_branch(""), job_branch("")))
 
 

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Self
 
+# The greatest lengths of names, in characters.
 SLUG_LENGTH = 80
 PROJECT_LENGTH = 40
 ACTOR_LENGTH = 100
@@ -67,7 +68,7 @@ def dispatch_of_session(name: str) -> str:
 
 
 def is_commit(given: str) -> bool:
-    """Return whether a text can be the hash of a commit, or the beginning of one."""
+    """Return whether a text can be the hash of a commit or its beginning: 4 to 64 lower-case hexadecimal digits."""
     return _SHORTEST_COMMIT <= len(given) <= _LONGEST_COMMIT and _HEX.issuperset(given)
 
 
@@ -84,8 +85,9 @@ def project(given: str) -> str:
 def project_and_slug(given: str, project: str | None = None) -> tuple[str | None, str]:
     """Return the project and the slug of a task that is given as PROJECT/SLUG, or as SLUG alone.
 
-    `project` is the project given apart from the task, None for none. Neither name is checked, and a text of another
-    form (a/b/c, web/) is returned as the slug. Raise BadInput when both name a project and the two differ.
+    `project` is the project given apart from the task; it is returned, None too, when the text names none. Neither
+    name is checked, and a text of another form (a/b/c, web/) is returned as the slug. Raise BadInput when both name a
+    project and the two differ.
     """
     named, slash, rest = given.partition("/")
     if not (named and slash and rest) or "/" in rest:

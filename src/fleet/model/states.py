@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 
 
 def assert_never(word: Never) -> NoReturn:
-    """End a `match` over a Literal, so that mypy reports a word without a case.
+    """End a `match` over a Literal, so that mypy reports a word without a case; raise AssertionError if one comes here.
 
     Where the cases return something, write `return assert_never(…)`. `typing` has the same function, but is slow to import.
     """

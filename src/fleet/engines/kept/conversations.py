@@ -38,9 +38,9 @@ TABLE = Table(
 
 
 def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> str | None:
-    """Return the id of the conversation that was begun in a directory within a time span; None unless there is exactly one.
+    """Return the id of the conversation that was begun in a directory from `since` to `until`, both included.
 
-    `since` and `until` are in milliseconds.
+    The times are in milliseconds. None when there is no such conversation, or several, or its id is not a plain name.
     """
     here = os.path.realpath(directory)
     names: set[object] = set()
@@ -54,7 +54,10 @@ def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> 
 
 
 def _first_line_as_json(path: str, since: int) -> object:
-    """Return the JSON in a file's first line; None when the file was last written before `since`, or cannot be read."""
+    """Return the JSON in a file's first line.
+
+    None when the file was last written before `since` (milliseconds), cannot be read, or does not begin with JSON.
+    """
     try:
         if os.stat(path).st_mtime * 1000 < since:
             return None
@@ -65,7 +68,7 @@ def _first_line_as_json(path: str, since: int) -> object:
 
 
 def _begin_time(time: object) -> int | None:
-    """Return an ISO 8601 time in milliseconds; None for any other value."""
+    """Return the milliseconds of an ISO 8601 time, by default in the machine's zone; None for any other value."""
     from datetime import datetime  # noqa: PLC0415 - a large import, which listing agents does not need
 
     try:

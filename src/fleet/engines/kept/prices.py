@@ -46,7 +46,10 @@ class Rates:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The rates of a model, and the rates `long` for prompts of more than `over` tokens (None: the same rates)."""
+    """The rates of a model; for a request whose prompt has more than `over` tokens, the rates `long`.
+
+    When `over` or `long` is None, `rates` holds for every request.
+    """
 
     rates: Rates
     over: int | None = None

@@ -11,7 +11,7 @@ from fleet.engines.program_files import value_at
 if TYPE_CHECKING:
     from fleet.engines.kept.usage import Usage
 
-# How much of a file is read at once, except that a longer line is read whole; the rest is read the next time.
+# How many bytes of a file are read at once, except that a longer line is read whole; the rest is read the next time.
 MOST_BYTES = 8_000_000
 
 
@@ -30,7 +30,7 @@ class Tokens(NamedTuple):
 
 
 class Position(NamedTuple):
-    """How far a file was read: the offset, the model and id of the last record, and the tokens counted for that record."""
+    """How far a file was read: the offset in bytes, the last model, and the last record's id and counted tokens."""
 
     offset: int = 0
     model: str = ""
@@ -48,10 +48,10 @@ class SpentTokens(NamedTuple):
 def read_new(usage: Usage, path: str, position: Position) -> tuple[list[SpentTokens], Position]:
     """Return the tokens in the complete lines after a position, and the position after these lines.
 
-    Read at most 8 MB, or one longer line.
+    Read at most 8 MB, or one longer line. Raise OSError when the file cannot be read.
 
-    When the file is shorter than the position, it was replaced: nothing in it is counted, and the returned position is its
-    end.
+    When the file is shorter than the position, it was replaced: nothing in it is counted, and the returned position is
+    its end.
     """
     size = os.path.getsize(path)
     if size < position.offset:
@@ -71,7 +71,8 @@ def read_new(usage: Usage, path: str, position: Position) -> tuple[list[SpentTok
 def _read_line(usage: Usage, line: bytes, position: Position, spent: list[SpentTokens]) -> Position:
     """Add the tokens of one line that were not counted before to `spent`.
 
-    Return the position with the line's model, record and tokens, and its offset unchanged.
+    Return the position with the line's model, record and tokens, and its offset unchanged. What the line does not say
+    stays as it was; a line that is not JSON changes nothing.
     """
     try:
         given = json.loads(line)

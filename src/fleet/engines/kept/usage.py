@@ -1,9 +1,9 @@
 """Describe where an engine writes how many tokens its agents use: in the files in which it keeps conversations.
 
 An engine's file has a table [usage]: `files` (patterns with {conversation}; each line of such a file is JSON), and the
-keys that lead to the `model`, to the `record` and to the numbers of tokens. Lines with the same `record` describe the
-same answer, and the last one counts; without a `record` the numbers are growing totals. For an engine without the table
-the usage is unknown.
+keys that lead to the `model`, to the `record` and to the numbers of tokens. Lines with the same `record` that follow
+each other describe the same answer, and the last one counts; without a `record` the numbers are growing totals. For an
+engine without the table the usage is unknown.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TABLE = Table(
 
 
 def files_of(usage: Usage, conversation: str) -> list[str]:
-    """Return the files of a conversation and of its sub-agents, with symlinks resolved."""
+    """Return the existing files of a conversation and of its sub-agents: sorted paths, with symlinks resolved."""
     filled = (_fill_pattern(expand_path(pattern), conversation) for pattern in usage.files)
     return sorted({os.path.realpath(path) for pattern in filled for path in glob.glob(pattern)})
 

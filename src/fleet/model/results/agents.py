@@ -65,6 +65,8 @@ class Question(Value):
 
 
 class Choice(Value):
+    """One question of those that an agent asks at once, with the answers that it offers."""
+
     question: str  # empty for a permission
     options: list[str]
     descriptions: list[str]  # what each option means, in the same order; empty when the agent described none
@@ -72,6 +74,8 @@ class Choice(Value):
 
 
 class Answered(Value):
+    """An answer that was given to an agent's question."""
+
     id: str  # the question's id
     agent: str
     project: str
@@ -83,6 +87,8 @@ class Answered(Value):
 
 
 class Sent(Value):
+    """A message that was sent to an agent."""
+
     id: str  # the message's id
     agent: str
     project: str
@@ -102,6 +108,8 @@ class Output(Value):
 
 
 class Difference(Value):
+    """What a task's work changes."""
+
     project: str
     task: str  # the task's slug
     diff: str  # in git's format

@@ -21,6 +21,8 @@ class Seated(Dispatched):
 
 
 class SeatView(Value):
+    """The seat of a project's coordinator, and who holds it."""
+
     project: str
     holder: str | None  # the coordinator's id; null when the seat is empty
     epoch: int  # how often the seat has got another holder or has lost its holder
@@ -51,6 +53,8 @@ class Ticked(Value):
 
 
 class Briefing(Value):
+    """What a coordinator needs to know now. Tasks are given by their slugs, agents by their ids."""
+
     working: list[AtWork]
     ready: list[str]  # tasks that could be started now
     to_review: list[str]  # tasks that wait for a verdict
@@ -66,6 +70,8 @@ class AtWork(Value):
 
 
 class Trouble(Value):
+    """A task that failed or is blocked."""
+
     task: str
     status: TaskStatus
     reason: str  # the beginning of the reason

@@ -140,6 +140,8 @@ class JournalClaim(Value):
 
 
 class AdoptionView(Value):
+    """The time in which a dispatch has had the bundle of its task."""
+
     dispatch: str
     kind: DispatchKind
     generation: int  # 1 for the first owner of the task's bundle, 2 for the next

@@ -39,7 +39,7 @@ class HeldEngine(Value):
     kind: HoldKind  # limit or login
     reason: str
     since: Time
-    until: Time | None  # when a limit is reset
+    until: Time | None  # when fleet tries the engine again; null: when a person has logged in
     trial: str | None  # the dispatch that tries whether the limit is over
     tried_at: Time | None  # when that dispatch started
 
@@ -53,6 +53,8 @@ class QuotaView(Value):
 
 
 class Lifted(Value):
+    """The result of ending the hold on an engine."""
+
     engine: str
     lifted: bool  # false when the engine was not held
     continued: list[str]  # agents that the hold had stopped and that were told to continue
@@ -91,6 +93,8 @@ class Readiness(Value):
 
 
 class Trial(Value):
+    """One try of an engine on this machine, with an agent that has to commit, log and report."""
+
     autonomy: str | None  # null when the engine has none
     sandbox: str | None = None  # what the agent was started in: `bwrap`, or null for nothing
     verdict: TrialVerdict  # proven, asks (a person first), broken, refused (by fleet, before the start) or unproven

@@ -61,11 +61,15 @@ class Swept(Value):
 
 
 class Pruned(Value):
+    """The result of deleting old journals from the archive."""
+
     pruned: int  # archived journals that were deleted
     kept: int  # archived journals that remain
 
 
 class Rotated(Value):
+    """The result of moving old operations from the database into files."""
+
     moved: int  # operations that were moved out of the database
     files: list[str]  # new files in `operations/` in the fleet home
 
@@ -91,6 +95,8 @@ class OperationView(Value):
 
 
 class Demonstration(Value):
+    """The figures of `fleet demo --crowd`: many processes work through one graph of tasks."""
+
     processes: int  # how many processes worked at once
     failed_processes: int  # how many of the processes failed
     tasks: int
@@ -103,6 +109,8 @@ class Demonstration(Value):
 
 
 class Show(Value):
+    """The figures of `fleet demo`: scripted agents work in real sessions and worktrees, with mishaps."""
+
     done: int  # number of tasks
     merged: int  # number of tasks, each counted once
     recovered: list[str]  # what was repaired, and how
@@ -112,6 +120,8 @@ class Show(Value):
 
 
 class NightResult(Value):
+    """The figures of `fleet demo --night`: a coordinator leads scripted agents, and is replaced."""
+
     merged: int  # number of tasks, each counted once
     replacements: list[str]  # the coordinators that were replaced, by whom, and whether they were alive
     handed_off: list[str]  # the agents that were handed off, and to whom

@@ -29,6 +29,8 @@ class DispatchCounts(Value):
 
 
 class Counts(Value):
+    """How many tasks of a project have each status."""
+
     open: int
     in_progress: int
     blocked: int
@@ -38,6 +40,8 @@ class Counts(Value):
 
 
 class Registration(Value):
+    """The result of registering a repository as a project."""
+
     name: str
     path: str
     new: bool  # false when it was registered before
@@ -61,6 +65,8 @@ class Begun(Value):
 
 
 class Chosen(Value):
+    """The settings of a project that `fleet up` chooses or finds."""
+
     engine: str
     autonomy: str
     review: str
@@ -111,6 +117,8 @@ class RemoteControlView(Value):
 
 
 class Removed(Value):
+    """The result of removing a project from fleet."""
+
     name: str
     path: str
     tasks: int  # how many tasks were removed with the project, without the items of jobs

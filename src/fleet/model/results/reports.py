@@ -10,10 +10,14 @@ if TYPE_CHECKING:
 
 
 class Logged(OfTask):
+    """The result of adding a message to a task's log."""
+
     logged: str  # the message
 
 
 class Registered(OfTask):
+    """The result of registering an artifact of a task."""
+
     artifact: str  # the path or address
     new: bool  # false when it was registered before
 

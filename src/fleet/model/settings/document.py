@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
     """Return the settings in the text of a settings file; raise BadSetting for its first error.
 
-    `path` is shown in messages; `file` is the name of the settings file: config.toml or fleet.toml.
+    `path` is shown in messages; `file` is the name of the settings file: config.toml or fleet.toml. A fault inside a
+    value that leaves the rest usable is no error: the attribute `wrong` of that SettingValue says it.
     """
     try:
         given = dict(_flatten(parse(text)))

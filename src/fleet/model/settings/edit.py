@@ -7,7 +7,10 @@ import re
 
 
 def with_value(text: str, name: str, value: str | list[str]) -> str:
-    """Return the text of a settings file with a top-level setting changed, or added in a new line before the tables."""
+    """Return the text of a settings file with a top-level setting changed, or added in a new line before the tables.
+
+    A value that stands on several lines is not replaced as a whole: the caller has to read the result and compare.
+    """
     lines = text.splitlines(keepends=True)
     wanted = f"{name} = {json.dumps(value, ensure_ascii=False)}"
     head = _first_table(lines)

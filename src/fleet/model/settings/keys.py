@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 class Act:
     """One act of the screen: its name in the settings, its keys, its label in the bar, its sentence on the help page.
 
-    `place` is the part of the screen where the keys work; acts of different places may have the same key.
+    An act whose label is "" is not in the bar. `place` is the part of the screen where the keys work, `board` or
+    `review`; acts of different places may have the same key.
     """
 
     __slots__ = ("help", "keys", "label", "name", "place")
@@ -89,7 +90,10 @@ _KNOWN = {act.name: act for act in ACTS}
 
 
 def is_key(word: str) -> bool:
-    """Return whether a word names a key: one character, or a name like `enter`, optionally after ctrl+, shift+ or alt+."""
+    """Return whether a word names a key: one character or a name like `enter`.
+
+    Before it may stand ctrl+, shift+ and alt+, each once at most and in this order.
+    """
     bare = word
     for modifier in _MODIFIERS:
         bare = bare.removeprefix(modifier)

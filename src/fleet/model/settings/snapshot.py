@@ -29,7 +29,7 @@ class SettingsSnapshot:
     if not TYPE_CHECKING:
 
         def __getattr__(self, attribute: str) -> object:
-            """Raise NotTrusted for a command that no person has trusted yet, which has no value."""
+            """Raise NotTrusted for a command that no person has trusted yet, AttributeError for any other name."""
             if attribute not in self._untrusted:
                 raise AttributeError(attribute)
             raise errors.NotTrusted(project=self._project, settings=self._untrusted[attribute])

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
 
+# The defaults of the settings `store` and `store_wait` (seconds), and the longest wait that may be set.
 SQLITE, WAIT = "sqlite", 30.0
 LONGEST_WAIT = 3_600
 # The table of the screen's keys: the names in it are no settings.
@@ -27,7 +28,8 @@ def is_wait(value: float) -> bool:
 def store_setting(text: str, *, elsewhere: Container[str]) -> tuple[str, float]:
     """Return the store's address in the text of a config.toml, and how many seconds to wait for its lock.
 
-    A value that is not set has its default. `elsewhere` has the names of all settings that do not concern the store.
+    A value that is not set has its default. `elsewhere` has the names of all settings that do not concern the store,
+    and the names of tables with a dot at their end.
     Raise NeedsTomlParser when the text has an unknown name, a wrong value, or a form that only the parser of TOML understands.
     """
     address, wait = "", 0.0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from fleet.model.text.documents.nodes import DocumentFault, DocumentNode
 
-PROJECT_FILE = "fleet.toml"
+PROJECT_FILE = "fleet.toml"  # the settings of a project, in its repository
 MOST_DOLLARS = 1_000_000
 # The smallest amount of dollars that may be given: a smaller one would be shown as $0.00.
 LEAST_DOLLARS = 0.01
@@ -83,6 +83,7 @@ class Setting(Key):
         secret: bool = False,
     ) -> None:
         super().__init__(kind, help, default=default)
+        # The dotted name, such as `task.engine`, and the name of the only file that may set it.
         self.name = name
         self.file = file
         # Whether its value is never shown.
@@ -666,6 +667,7 @@ SETTINGS = (
 )
 
 
+# The names of the settings whose values are never shown.
 SECRETS = frozenset(setting.name for setting in SETTINGS if setting.secret)
 
 

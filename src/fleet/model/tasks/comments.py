@@ -32,7 +32,8 @@ def quote_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str
 def comments_beside(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts that did not count but have comments on the present work of the task.
 
-    They are about the same commit as the last verdict that counted, or were given after it.
+    They are about the same commit as the last verdict that counted, or were given after it; they are all, when none
+    counted. `verdicts` has all verdicts of one task, oldest first.
     """
     last = max((number for number, each in enumerate(verdicts) if each.counted), default=-1)
     work = verdicts[last].work if last >= 0 else None

@@ -75,7 +75,7 @@ def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Ca
 
 
 def check_person(project: str, slug: str, state: State, caller: Caller, *, override: bool) -> None:
-    """Raise NeedsOverride when a person (the caller) would change a task that somebody else works on, without `override`.
+    """Raise NeedsOverride when the caller, a person, would change without `override` what somebody else works on.
 
     Nobody works on a task that waits for a review or a merge.
     """
@@ -85,12 +85,12 @@ def check_person(project: str, slug: str, state: State, caller: Caller, *, overr
 
 
 def waits_for_review_or_merge(state: State) -> bool:
-    """Return whether the finished work of a task waits for a review or a merge, and no agent works on the task."""
+    """Return whether the finished work of a task waits for a review or a merge, and no dispatch works on the task."""
     return state.stage in {"review", "finisher"} and not state.attempted
 
 
 def why_not_ready(state: Waits, *, now: int) -> str:
-    """Return what an open task waits for, as text; empty when the task is ready."""
+    """Return what an open task waits for, as text; empty when the task is ready. `now` is in milliseconds."""
     if state.paused:
         return "it is paused"
     if state.open_blockers:

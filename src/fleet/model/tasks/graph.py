@@ -19,7 +19,7 @@ def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
 
 
 def path_between(needs: Mapping[str, list[str]], start: str, goal: str) -> list[str] | None:
-    """Return a shortest chain of dependencies from task `start` to task `goal`; None when there is no chain."""
+    """Return a shortest chain of dependencies from task `start` to task `goal`, both included; None without a chain."""
     previous: dict[str, str] = {start: ""}
     queue = [start]
     for slug in queue:

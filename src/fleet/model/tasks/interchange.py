@@ -1,7 +1,7 @@
-"""Read tasks from JSON Lines of fleet, workgraph (graph.jsonl) or beads (issues.jsonl); a line's fields tell its
-format.
+"""Read tasks from JSON Lines of fleet, workgraph (graph.jsonl) or beads (issues.jsonl).
 
-Every line becomes a `TaskToImport`. A line that cannot be read becomes a finding with its line number; nothing is guessed.
+A line's fields tell its format. A task becomes a `TaskToImport`; a line that cannot be read becomes a finding, a text
+with its line number; blank lines are ignored, and lines that are no tasks are counted. Nothing is guessed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _BEADS_LINKS = {"blocks", "conditional-blocks", "waits-for"}
 
 
 class Message(NamedTuple):
-    """An entry of a task's log; `at` is None when the file gives no time."""
+    """An entry of a task's log; `at` is in milliseconds, None when the file gives no time."""
 
     at: int | None
     actor: str
@@ -63,7 +63,7 @@ class Message(NamedTuple):
 
 
 class Artifact(NamedTuple):
-    """A path or address that a task produced; `at` is None when the file gives no time."""
+    """A path or address that a task produced; `at` is in milliseconds, None when the file gives no time."""
 
     path: str
     at: int | None
@@ -72,7 +72,7 @@ class Artifact(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class TaskToImport:
-    """A task read from a line of a file."""
+    """A task read from a line of a file; times are in milliseconds, and the first line is number 1."""
 
     line: int
     slug: str
@@ -104,7 +104,7 @@ FIELDS = [each.name for each in fields(TaskToImport) if each.name != "line"]
 
 @dataclass(slots=True)
 class Reading:
-    """What was read from a file: its tasks, its findings, the count of skipped lines, and the slugs deleted in beads."""
+    """What was read from a file: tasks, findings, how many lines were no task, and the slugs deleted in beads."""
 
     nodes: list[TaskToImport] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
@@ -248,8 +248,8 @@ def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> G
 def _release_in_progress(node: Given) -> Given:
     """Return the fields of another tool's task, changed in place: a task that is in progress there becomes open.
 
-    An open task loses its assignee, because that agent does not run in fleet. Any other assignee becomes a name that
-    fleet allows.
+    An open task loses its assignee, because that agent does not run in fleet. Any other assignee is cut to 90
+    characters, and each of them that is no letter, digit or one of - _ . @ + becomes a dash.
     """
     if node["status"] == "in_progress":
         node["status"] = "open"
@@ -261,7 +261,11 @@ def _release_in_progress(node: Given) -> Given:
 
 
 def _checked_node(line: int, given: Given) -> TaskToImport:
-    """Return the task of a line; raise _UnusableLine for unknown fields and for fields that contradict each other."""
+    """Return the task of a line, given under fleet's field names.
+
+    Raise _UnusableLine for unknown fields, faulty values and fields that contradict each other; BadInput for a faulty
+    name or text.
+    """
     strange = sorted(set(given) - set(FIELDS))
     if strange:
         raise _UnusableLine(f"unknown field {strange[0]!r}")
@@ -274,7 +278,7 @@ def _checked_node(line: int, given: Given) -> TaskToImport:
 
 
 def _build_node(line: int, given: Given) -> TaskToImport:
-    """Return the task of a line from its fields, each one checked."""
+    """Return the task of a line from its fields, each one checked; raise _UnusableLine or BadInput for a faulty one."""
     return TaskToImport(
         line=line,
         slug=names.slug(_text_field(given, "slug")),
@@ -313,7 +317,10 @@ def _text_field(given: Given, name: str, missing: str | None = None) -> str:
 
 
 def _line_field(given: Given, name: str) -> str | None:
-    """Return an optional text field of one line; None when it is absent."""
+    """Return an optional text field of one line; None when it is absent or null.
+
+    Raise _UnusableLine when it is no text, BadText when it is blank, too long or has several lines.
+    """
     return None if given.get(name) is None else texts.line(name, _text_field(given, name))
 
 
@@ -369,7 +376,10 @@ def _read_artifact(each: Given) -> Artifact:
 
 
 def _time_field(given: Given, name: str) -> int | None:
-    """Return an ISO time as milliseconds since 1970; None when the field is absent. A time without a zone is UTC."""
+    """Return an ISO time as milliseconds since 1970; None when the field is absent or null.
+
+    A time without a zone is UTC. Raise _UnusableLine for any other value, and for a year before 1970.
+    """
     value = given.get(name)
     if value is None:
         return None
@@ -384,7 +394,7 @@ def _time_field(given: Given, name: str) -> int | None:
 
 
 def check_graph(reading: Reading, existing: set[str]) -> None:
-    """Add findings about the tasks together: duplicate slugs, unknown dependencies, a cycle.
+    """Add findings to `reading` about its tasks together: duplicate slugs, unknown dependencies, a cycle.
 
     `existing` has the slugs of tasks that the project already has.
     """
@@ -407,7 +417,7 @@ def check_graph(reading: Reading, existing: set[str]) -> None:
 
 
 def findings_text(findings: list[str]) -> str:
-    """Return the first findings as one text, then how many more there are."""
+    """Return the first 20 findings as one text, then how many more there are."""
     more = len(findings) - FINDINGS_SHOWN
     return "; ".join(findings[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 

@@ -24,7 +24,11 @@ _TAB = 4
 
 @dataclass(slots=True, kw_only=True)
 class Item:
-    """An item of the list; `parent` is the index of the item that it is indented under, None at the top level."""
+    """An item of the list; `parent` is the index of the item that it is indented under, None at the top level.
+
+    `line` is the number of its line in the text, from 1. An item below a ticked one counts as indented under the item
+    around that one.
+    """
 
     line: int
     title: str
@@ -128,7 +132,7 @@ class _Reader:
 
 
 def read_list(lines: Iterable[str]) -> Reading:
-    """Return the items of a whole Markdown list."""
+    """Return the items of a whole Markdown list. Ticked items are left out, and no item waits for one of them."""
     reader = _Reader()
     for number, line in enumerate(lines, 1):
         reader.line(number, line.rstrip().expandtabs(_TAB))

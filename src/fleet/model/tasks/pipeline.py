@@ -21,6 +21,7 @@ KIND_AT: dict[str, DispatchKind] = {
     "finisher": "finisher",
 }
 STAGE_OF: dict[str, str] = {kind: stage for stage, kind in KIND_AT.items()}
+# The stages at which an agent mends the work.
 MENDING = frozenset({"fix", "rebase"})
 # The kinds of dispatches whose commits are the work of the task.
 WORKING = frozenset({"worker", "fix", "rebase"})

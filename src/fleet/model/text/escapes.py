@@ -1,7 +1,8 @@
-"""Escape the control and hidden characters in a text, so that no terminal obeys or hides them."""
+"""Make the control and hidden characters in a text visible, so that no terminal obeys or hides them."""
 
 from __future__ import annotations
 
+# Unicode's pictures of the control characters: ␀ is the first of them.
 _PICTURES = 0x2400
 _DELETE = 0x7F
 _BEYOND_16_BITS = 0x10000
@@ -24,7 +25,7 @@ _HIDDEN = (
 
 
 def escape(point: int) -> str:
-    """Return the JSON escape of a character: a backslash and `u001b`, or two such escapes beyond 16 bits."""
+    """Return the JSON escape of the character `point`: a backslash and `u001b`, or two such escapes beyond 16 bits."""
     if point < _BEYOND_16_BITS:
         return f"\\u{point:04x}"
     high, low = divmod(point - _BEYOND_16_BITS, 0x400)
@@ -32,13 +33,13 @@ def escape(point: int) -> str:
 
 
 def text(given: str) -> str:
-    """Return a text of several lines with control and hidden characters escaped."""
+    """Return a text with control and hidden characters as pictures or escapes; newlines and tabs stay as they are."""
     plain = given.replace("\n", "").replace("\t", "").isprintable()
     return given if plain else given.translate(_table())
 
 
 def line(given: str) -> str:
-    """Return a text as one line: control and hidden characters are escaped, newlines become ␤ and tabs blanks."""
+    """Return a text as one line, with control and hidden characters as in `text`; newlines become ␤ and tabs blanks."""
     return given if given.isprintable() else given.translate(_table() | {ord("\n"): "␤", ord("\t"): " "})
 
 

@@ -17,7 +17,8 @@ def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = Fal
     """Return the time, in milliseconds, that a text names: a time of day, a date, an ISO time, or a duration from `now`.
 
     With `back` a time of day or a duration lies before now. A time without a zone is in `local`; None is the machine's
-    zone, with the summer time of that day. Raise BadTime when the text is none of these.
+    zone, with the summer time of that day. Raise BadTime when the text is none of these, or names a time before 1970 or
+    after 9999.
     """
     text = given.strip()
     if _DURATION.fullmatch(text):
@@ -30,7 +31,7 @@ def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = Fal
 
 
 def _next_or_last(today: datetime, *, hour: int, minute: int, back: bool) -> datetime:
-    """Return the next moment after `today` with this hour and minute; with `back`, the last one before."""
+    """Return the next moment with this hour and minute; with `back`, the last one. `today` itself counts as both."""
     found = today.replace(hour=hour, minute=minute, second=0, microsecond=0)
     if back and found > today:
         return found - timedelta(days=1)

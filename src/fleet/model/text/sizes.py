@@ -7,7 +7,7 @@ _DIGITS = 6
 
 
 def size(given: str) -> int | None:
-    """Return the bytes of a size like `500MB` or `5 GB`; None when the text is not a size."""
+    """Return the bytes of a size like `500MB` or `5 gb`: a whole number and a unit. None for any other text."""
     number, unit = given.strip()[:-2].strip(), given.strip()[-2:].upper()
     if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS and unit in UNITS):
         return None

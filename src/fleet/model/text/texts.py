@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet import errors
 
+# The greatest lengths, in characters.
 TITLE = 500
 LINE = 2_000
 MESSAGE = 64_000
@@ -17,14 +18,15 @@ _LAST_C1 = 0x9F
 
 
 def title(given: str) -> str:
-    """Return a title; raise BadText when it is empty, too long or has more than one line."""
+    """Return a title without blanks around it; raise BadText when `line` refuses it, or it has over 500 characters."""
     return line("title", given, most=TITLE)
 
 
 def line(what: str, given: str, *, most: int = LINE) -> str:
-    """Return a text of one line without blanks around it; raise BadText when it is empty, too long or has more than one line.
+    """Return a text of one line without blanks around it.
 
-    `what` names the text in messages.
+    Raise BadText when it is empty or too long, or has more than one line or control characters. `what` names the text
+    in messages.
     """
     if _BREAKS.intersection(given.strip()):
         raise errors.BadText(what=what, why="has more than one line", advice="put the rest into --description")
@@ -32,7 +34,7 @@ def line(what: str, given: str, *, most: int = LINE) -> str:
 
 
 def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str:
-    """Return a text; raise BadText when it is empty, too long or has control characters.
+    """Return a text unchanged; raise BadText when it is blank, too long or has control characters.
 
     `what` names the text in messages; `advice` says what to do when it is too long ("": the usual advice).
     """
@@ -42,7 +44,7 @@ def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str
 
 
 def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -> str:
-    """Return a text that may be empty; raise BadText when it is too long or has control characters.
+    """Return a text that may be empty, unchanged; raise BadText when it is too long or has control characters.
 
     `what` names the text in messages; `advice` says what to do when it is too long ("": the usual advice).
     """

@@ -74,7 +74,10 @@ def age(milliseconds: int) -> str:
 
 
 def duration(given: str) -> int:
-    """Return the milliseconds of a duration like `90s`, `30m`, `2h`, `3d` or `1w`; raise BadTime for any other text."""
+    """Return the milliseconds of a duration like `90s`, `30m`, `2h`, `3d` or `1w`; raise BadTime for any other text.
+
+    The number has 6 digits at most, and may be 0.
+    """
     number, unit = given.strip()[:-1], given.strip()[-1:]
     if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS and unit in UNITS):
         raise errors.BadTime(given=given, what="a time", forms=_FORMS)

@@ -64,7 +64,7 @@ class SecretKind(ValueKind):
 
 
 class Key:
-    """One key of a table: its kind, its meaning, and its default."""
+    """One key of a table: the kind of its value, its meaning, whether it is required, and its default (None: none)."""
 
     __slots__ = ("default", "help", "kind", "required")
 

@@ -6,6 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# How many levels deep a document may be nested.
 DEEPEST = 100
 
 

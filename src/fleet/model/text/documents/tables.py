@@ -41,7 +41,7 @@ class Table(ValueKind):
         self.schema = self._schema()
 
     def faults(self, node: DocumentNode, name: str, advice: str = "") -> Iterator[DocumentFault]:
-        """Yield a fault if the value is not a table, for each unknown or missing key, and for each wrong value."""
+        """Yield a fault if the value is not a table, else one for each unknown or missing key, and those of values."""
         if not isinstance(node.value, dict):
             yield self.fault(node, name, advice)
             return
@@ -69,7 +69,7 @@ class Table(ValueKind):
             yield node.fault(why, f"write one of {allowed}")
 
     def _schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the table."""
+        """Return the JSON Schema of the table. It forbids unknown keys, even for a table that is open."""
         schema: dict[str, Any] = {"type": "object", "additionalProperties": False}
         schema["properties"] = {name: _key_schema(key) for name, key in self.keys.items()}
         required = [name for name, key in self.keys.items() if key.required]
@@ -99,7 +99,7 @@ class TableOf(ValueKind):
             self.schema["propertyNames"] = names.schema
 
     def faults(self, node: DocumentNode, name: str, advice: str = "") -> Iterator[DocumentFault]:
-        """Yield a fault if the value is not a table, and for each wrong key and value."""
+        """Yield a fault if the value is not a table, else one for each key and each value that is not of its kind."""
         if not isinstance(node.value, dict):
             yield self.fault(node, name, advice)
             return
@@ -122,7 +122,7 @@ class ListOf(ValueKind):
         self.schema = {"type": "array"} | {name: part for name, part in parts.items() if part}
 
     def faults(self, node: DocumentNode, name: str, advice: str = "") -> Iterator[DocumentFault]:
-        """Yield a fault if the value is not a list or is too short, and for each wrong entry."""
+        """Yield a fault if the value is not a list or is too short, else the faults of its entries."""
         if not isinstance(node.value, list) or len(node.value) < self._least:
             yield self.fault(node, name, advice)
             return

@@ -15,7 +15,11 @@ _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 def parse(text: str) -> DocumentNode:
-    """Return the tree of a YAML text; raise UnreadableDocument when the text is not YAML, empty or nested too deep."""
+    """Return the tree of a YAML text.
+
+    Raise UnreadableDocument when the text is not YAML, empty, too large or nested too deep, or has a tag, a key or an
+    alias that is not accepted.
+    """
     try:
         composed = yaml.compose(text, Loader=_YamlLoader)
     except yaml.MarkedYAMLError as error:
@@ -96,7 +100,10 @@ class _Builder:
 
 
 def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - whatever YAML can say
-    """Return a YAML scalar as Python data; raise UnreadableDocument for a tag that has no type in JSON."""
+    """Return a YAML scalar as Python data; raise UnreadableDocument for a tag that has no type in JSON.
+
+    A time, and a number in a form that Python does not read, is returned as text.
+    """
     kind = given.tag.removeprefix("tag:yaml.org,2002:")
     text = str(given.value)
     if kind == "null":
