@@ -34,7 +34,8 @@ NOT_TAKEN = "tmux did not take the message; fleet tries again"
 def deliver(context: Context, dispatch: str, listing: Listing) -> str:
     """Deliver an agent's waiting messages now, if the agent can take them.
 
-    `listing` has the tmux panes. Returns, for people, why a message still waits; "" when none waits.
+    `listing` has the tmux panes. Returns, for people, why a message still waits; "" when none waits, or when the agent
+    has ended.
     """
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=dispatch))
     waits = _waiting_messages(context, dispatch)
@@ -56,7 +57,7 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
 
 
 def _waiting_messages(context: Context, dispatch: str) -> list[WaitingMessage]:
-    """Return the agent's messages that wait to be delivered now."""
+    """Return the agent's messages that wait to be delivered now, oldest first."""
     return context.store.read(lambda rows: messages.waiting(rows, dispatch, context.world.clock.now()))
 
 

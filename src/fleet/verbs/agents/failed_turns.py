@@ -113,9 +113,11 @@ def _is_waiting(context: Context, agent: LivingAgent, words: str) -> bool:
 
 
 def _reminder(context: Context, agent: LivingAgent) -> str:
-    """Return the message that makes an agent continue after a failed turn or a limit; "" when no message is due now.
+    """Return the message that makes an agent continue; "" when no message is due now.
 
-    May record the agent as the trial of its engine: the one agent that tries whether the limit is over.
+    One is due some time after a failed turn (see `REST`), but not after too many in a row, and when an agent that its
+    engine's hold has stopped may continue. May record the agent as the trial: the one that tries whether the engine
+    works.
     """
     now = context.world.clock.now()
     if is_ending(agent):
@@ -143,7 +145,8 @@ def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
     """Return whether an agent that was stopped by its engine's hold may continue.
 
     It may when the hold is lifted, or when the agent is the trial of the engine. When the hold's time has passed and no
-    other agent is the trial, record this agent as the trial.
+    other agent tries the engine, record this agent as the trial and return True. The hold of a failed login has no such
+    time until a person says that the login works.
     """
     held = context.store.read(lambda rows: q.hold_of(rows, engine=agent.engine))
     if held is None or held.trial == agent.dispatch:

@@ -1,8 +1,8 @@
 """Handle an event that an engine's hook reports about its agent, and return the reply that the engine reads.
 
 The engine's dialect gives each event a meaning, and each meaning has one function here. That function decides inside
-the transaction that records the event, on the state that the store has then. An event that changes nothing is not
-recorded, so that the operation log stays short.
+the transaction that records the event, on the state that the store has then. A frequent event, such as a tool result,
+is not recorded when it changes nothing, so that the operation log stays short.
 """
 
 from __future__ import annotations
@@ -35,15 +35,19 @@ if TYPE_CHECKING:
     # Returns the report about the agent, and the messages that the reply carries.
     Decide = Callable[[Tx, LivingAgent], tuple[HookReport, list[Received]]]
 
+# What an agent is told that stops without a report.
 REPORT = (
     "You have stopped without a report. If the work is finished and committed, run `fleet done`. If it cannot be done, run "
     "`fleet fail --reason TEXT`; if you need something from a person, `fleet block --reason TEXT`. Otherwise go on working."
 )
+# With this word Codex begins the description of a request for network access.
 _NETWORK = "network-access"
 _MILLIONTHS = 1_000_000
+# The table that removes from a conversation's name what may separate its parts.
 _SEPARATORS = str.maketrans("", "", "_.-")
 # States that say more than `idle`.
 _INFORMATIVE = frozenset({"stopped", "over_budget", "failed_turn", "limit", "login", "asks"})
+# The states of a background task that is over.
 _ENDED_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
 
 
@@ -83,7 +87,8 @@ class Known(Value):
 class HookEvent(Value):
     """One hook event of one agent, with everything that is needed to handle it.
 
-    `new_question_id` is an unused id, for a question that the event may ask; `over_budget` and `rules` are '' when there are none.
+    `at` is when the hook was called, in milliseconds. `new_question_id` is an unused id, for a question that the event
+    may ask. `over_budget` and `rules` are '' when there are none.
     """
 
     by: Committer
@@ -94,7 +99,7 @@ class HookEvent(Value):
     at: int
     new_question_id: str
     over_budget: str = ""  # at the end of a turn: why the agent may not go on, because a budget is spent
-    rules: str = ""  # the variable with the rules that the agent was started with
+    rules: str = ""  # the value of the environment variable with the rules that the agent was started with
     home: str
     funnel: Funnel
 
@@ -186,7 +191,8 @@ def _on_notified(event: HookEvent, known: Known) -> Reply:
 def _on_stopped(event: HookEvent, known: Known) -> Reply:
     """Record that the agent's turn has ended. Reply with its waiting messages, or once with the request to report.
 
-    An agent whose budget is spent stays stopped, and its messages wait, until a person allows more.
+    That request is not sent to a coordinator, to an agent that has reported or was asked to exit, or while background
+    tasks run. An agent whose budget is spent stays stopped, and its messages wait, until a person allows more.
     """
     busy = _count_background_tasks(event)
 

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from fleet.verbs.agents.hook import HookEvent
     from fleet.world.clock import Clock
 
+# Seconds between two looks, and how many looks make a second.
 LOOK_AGAIN = 0.25
 _LOOKS = 4
-# How long the hook that reports the stop, which runs beside this one, may take to record that the agent is idle.
+# Seconds that the hook which reports the stop, and runs beside this one, may take to record that the agent is idle.
 SETTLING = 20.0
 _SAID_NO = "A person has said no to this"
 
@@ -68,7 +69,11 @@ def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: C
 
 
 def look_for_answer(event: HookEvent, ident: str, clock: Clock) -> Looked:
-    """Look once for the answer to a question of the agent; if a person has answered, close the question and return the answer."""
+    """Look once for the answer to a question of the agent.
+
+    If a person has answered, close the question and return the answer. The wait is over, without an answer, when the
+    question is closed already or is not a question of this agent.
+    """
     row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
     if row is None or row.dispatch != event.dispatch:
         return Looked(over=True)
@@ -78,7 +83,10 @@ def look_for_answer(event: HookEvent, ident: str, clock: Clock) -> Looked:
 
 
 def give_up(event: HookEvent, ident: str, clock: Clock) -> Looked:
-    """Close a question for whose answer no hook waits any more; return the answer if one came at the last moment."""
+    """Close a question for whose answer no hook waits any more; return the answer if one came at the last moment.
+
+    The wait is over in the result, with or without an answer.
+    """
     looked = look_for_answer(event, ident, clock)
     if looked.over or event.by.commit(_give_up_question(event, ident)):
         return Looked(over=True, payload=looked.payload)

@@ -24,7 +24,10 @@ Settings = dict[str, Any]
 
 
 def install(context: Context, engine: Engine) -> HooksInstalled:
-    """Write fleet's hooks into the person's own settings of an engine, in place of those of an earlier install."""
+    """Write fleet's hooks into the person's own settings of an engine, in place of those of an earlier install.
+
+    Raises Refused when the engine has no settings file for hooks, or when the file cannot be read as its settings.
+    """
     path, before = _read_settings(engine)
     write_dialect(context, engine)
     after = _without_fleet_hooks(before)
@@ -39,7 +42,10 @@ def install(context: Context, engine: Engine) -> HooksInstalled:
 
 
 def uninstall(context: Context, engine: Engine) -> HooksInstalled:
-    """Remove fleet's marked hooks from the person's own settings of an engine. All else in the file stays."""
+    """Remove fleet's marked hooks from the person's own settings of an engine. All else in the file stays.
+
+    Raises Refused as `install` does.
+    """
     path, before = _read_settings(engine)
     after = _without_fleet_hooks(before)
     _write_settings(context, path, before, after)
@@ -47,7 +53,11 @@ def uninstall(context: Context, engine: Engine) -> HooksInstalled:
 
 
 def status(context: Context, engine: Engine) -> HooksOf:
-    """Return whether hooks are installed in the person's own settings, and whether they are those of this fleet program."""
+    """Return whether hooks are installed in the person's own settings, and whether this fleet program wrote them.
+
+    The engine must have hooks. If they cannot be installed in a file, the result's `file` is None, and both are False.
+    Raises Refused when the file cannot be read as the engine's settings.
+    """
     table = hooks.hooks_of(engine)
     if not table.install:
         return HooksOf(engine=engine.name, injected=True, file=None, installed=False, current=False)

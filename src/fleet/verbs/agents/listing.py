@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing
 
 _MILLIONTHS = 1_000_000
+# The names under which people see some states.
 _SHOWN_STATES = {"stopped": "stopped, no report", "over_budget": "over budget"}
 
 
@@ -81,8 +82,10 @@ def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, sign
 def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> ShownState:
     """Return the state of an unfinished dispatch. The first source that knows it decides.
 
-    The sources are: a start that is not over, the process, the daemon, the agent's report, its hooks, its status file, its
-    screen. `known` is the agent's row with its recorded state, None when there is no such row.
+    The sources are: a start that is not over, the process, the daemon, the agent's report, its hooks, its status file,
+    its screen. A busy agent without a sign of life is shown as "silent" or "stopped" instead. When the process is dead,
+    signals the tmux server, which may have missed that. `known` is the agent's row with its recorded state, None when
+    there is no such row.
     """
     listing = signs.listing
     if is_pending(row):

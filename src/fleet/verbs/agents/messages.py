@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from fleet.store.queries import LivingAgent, WaitingMessage
     from fleet.store.transaction import Rows, Tx
 
+# The most characters that a message may have.
 LONGEST = 16_000
 # How long a process may take to hand out a message before another process tries.
 LEASE = MINUTE
+# The beginning of each message that an agent reads; the message's id follows.
 MARK = "[fleet message "
 ONCE = "(Heed each message id once: leave out what you have already followed.)"
 
@@ -32,7 +34,8 @@ ONCE = "(Heed each message id once: leave out what you have already followed.)"
 def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message") -> Change[LivingAgent]:
     """Return the change that stores a message for an agent. `ident` is the id of the new message.
 
-    Committing it returns the agent; it raises Refused if the agent has ended, Contested if the id is used.
+    Raises BadText for an empty text, and for one that is too long or has control characters. Committing the change
+    returns the agent; it raises Refused if the agent has ended, Contested if the id is used.
     """
     kept = texts.text("message", text, most=LONGEST, advice=f"say it in {LONGEST} characters at most")
 
@@ -51,9 +54,10 @@ def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message")
 
 
 def waiting(rows: Rows, dispatch: str, now: int) -> list[WaitingMessage]:
-    """Return the agent's unacknowledged messages that no process is handing out.
+    """Return the agent's unacknowledged messages that no process is handing out, oldest first.
 
-    A message that was handed out, and is not acknowledged a minute later, counts as waiting again.
+    A message that was handed out, and is not acknowledged a minute later, counts as waiting again. `now` is in
+    milliseconds.
     """
     unread = q.waiting_messages(rows, dispatch=dispatch)
     return [row for row in unread if row.delivered_at is None or not now - LEASE <= row.delivered_at <= now + LEASE]
@@ -118,5 +122,5 @@ def lines(messages: Sequence[Received]) -> str:
 
 
 def ids_in(text: str) -> list[str]:
-    """Return the ids of the messages that a prompt contains."""
+    """Return the ids of the messages that a prompt contains; [] when it contains none."""
     return [part[:8] for part in text.split(MARK)[1:] if part[8:9] == "]"]

@@ -1,4 +1,4 @@
-"""Acquire, release, rewrite and inspect the prompt file (inbox) of a dispatch, for programs that call fleet.
+"""Acquire, release and rewrite the prompt file (inbox) of a dispatch, for programs that call fleet.
 
 Each call returns one outcome. A rewrite moves the inbox to a new owner in three steps: commit the intent (owner and
 content), replace the file, commit the fact. After the intent, a release by the old owner does nothing. A rewrite that
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.acquire import WhyNotReleased
 
+# How many seconds to wait for another process that works on an inbox.
 _PATIENCE = 5.0
+# The kind of the claim on a prompt file.
 KIND = "coord_prompt_inbox"
 RESUME_KIND = "handoff_resume_inbox"  # the same file, once it was rewritten for a new owner
 
@@ -62,8 +64,9 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
     """Write the prompt file of a dispatch and record its claim; add a pending dispatch when the id is new.
 
     Returns the outcome "acquired", or "already_acquired" when the dispatch has its prompt file: then nothing is
-    written. Raises NotOwned when the dispatch has another owner, Superseded when it has ended, MeantElsewhere when the
-    caller expects another host or tmux socket.
+    written. Raises BadInput when the owner or kind does not fit, NotOwned when the dispatch has another owner,
+    Superseded when it has ended, OtherHost when another home made it, MeantElsewhere when the caller expects another
+    host or tmux socket, BundleHeld when another dispatch has the task, Absent when there is no such task.
     """
     names.DispatchId(ident)
     _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
@@ -177,7 +180,9 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     """Release a dispatch's claims of this kind, for example its prompt file.
 
     Returns the outcome "released", or "already_released" when the dispatch holds no such claim, perhaps because it was
-    handed to another dispatch. Raises NotOwned for an exclusive claim of an unfinished dispatch.
+    handed to another dispatch. Raises BadInput for a kind that a dispatch may not release, Absent for an unknown
+    dispatch, NotOwned for an exclusive claim of an unfinished dispatch, SeatKept for a seat that it holds, OtherHost
+    for a dispatch of another home; NotReleased, Contested or LeftAlone when a claim could not be released.
     """
     names.DispatchId(ident)
     _refuse_other_home(context, ident)
@@ -222,10 +227,10 @@ def _refuse_unreleasable(ident: str, kind: str) -> None:
 
 
 def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
-    """Raise an error while the agent's record or the project's seat, which count as claims too, is held.
+    """Raise an error while the claim of this kind is held: the agent's record, or the seat of the dispatch's project.
 
     Raises SeatKept when the dispatch itself holds the seat, else NotOwned. The record ends with its dispatch, the seat
-    with `coord stop`.
+    with `coord stop`. An unknown dispatch holds neither.
     """
     row = dispatch_or_none(context, ident)
     if row is None:
@@ -247,9 +252,10 @@ def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
 
 
 def _not_released_error(ident: str, why: WhyNotReleased) -> errors.FleetError:
-    """Return the error for a claim that was not released; its class depends on the cause alone.
+    """Return the error for a claim that was not released, by the cause.
 
-    The causes are a failure, a busy owner, or a thing that is not fleet's.
+    It is NotReleased when the removal failed, Contested while another process works on the claim, and LeftAlone when
+    the thing is not fleet's or is not known to be.
     """
     match why.cause:
         case "failed":
@@ -265,8 +271,9 @@ def _not_released_error(ident: str, why: WhyNotReleased) -> errors.FleetError:
 def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:
     """Hand the prompt file of the dispatch `old` over to the dispatch `new`, with new content.
 
-    Returns the outcome "rewritten", or "already_rewritten" when an earlier call did it. Raises Absent when there is no
-    dispatch `new`, or no prompt of `old`.
+    Returns the outcome "rewritten", or "already_rewritten" when an earlier call did it; the path is None if that prompt
+    was released since. Raises Absent when there is no dispatch `new`, or no prompt of `old`; Superseded when `new` has
+    ended; NotOwned or Contested when another process was faster; OtherHost when another home made one of the two.
     """
     names.DispatchId(new)
     names.DispatchId(old)
@@ -294,7 +301,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
 def _hand_over_inbox(claim: Claim, new: str, content: str) -> Change[None]:
     """Return the change that records the intent to hand an inbox to dispatch `new`.
 
-    Committing it raises NotOwned if another dispatch has the inbox by now.
+    Committing it raises NotOwned if another dispatch has the inbox by now, Superseded if `new` has ended.
     """
     old = claim.dispatch
 
@@ -400,7 +407,8 @@ def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
 def _parse_owner(wanted: WantedPrompt) -> tuple[str, str | None]:
     """Return the project and the task of the wanted owner; the task is None for a coordinator.
 
-    Raise BadInput when the owner is neither project/P/slug/S, nor coord/P, nor a slug, or contradicts the wanted project.
+    Raise BadInput when the owner is neither project/P/slug/S, nor coord/P, nor a slug beside a project, or when it
+    contradicts the wanted project.
     """
     parts = wanted.owner.split("/")
     if len(parts) == 1 and wanted.project:
@@ -419,7 +427,7 @@ def _parse_owner(wanted: WantedPrompt) -> tuple[str, str | None]:
 
 
 def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
-    """Return the claims of a dispatch itself, without those of its task's bundle."""
+    """Return the claims of a dispatch itself, released ones too, without those of its task's bundle."""
     return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]
 
 

@@ -57,7 +57,8 @@ def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
     """Return the change that answers a question; `words` are what the person chose or wrote.
 
     `reason` says why the person refuses a permission, "" for no reason. Committing raises AnsweredBefore if the
-    question was answered or closed, or if its agent has ended; NoSuchQuestion if no question has this id.
+    question was answered or closed, or if its agent has ended; NoSuchQuestion if no question has this id; BadInput if
+    the words do not answer it.
     """
 
     def work(tx: Tx) -> Answered:

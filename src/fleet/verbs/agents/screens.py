@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing
 
+# The states that are recorded from a screen, and those which show that the agent's turn is over.
 TROUBLES = frozenset({"limit", "failed_turn"})
 _TURN_ENDED = frozenset({"finished", "idle"})
 # How long a screen may take to show the reaction to the last message.
@@ -80,7 +81,11 @@ def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: L
 
 
 def _is_new_trouble(context: Context, row: LivingAgent, state: str, detail: str) -> bool:
-    """Return whether a limit or failed turn on the screen is not recorded yet, or came again after a message to the agent."""
+    """Return whether a limit or failed turn on the screen is new: not recorded yet, or come again after a message.
+
+    It has come again if a message was delivered after it was recorded, and it is on the screen more than ten seconds
+    later.
+    """
     if (row.state, row.detail) != (state, detail):
         return True
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)).at or 0

@@ -22,7 +22,8 @@ _MOST_REASON = 300
 def briefing(rows: Rows, project: str, now: int) -> Briefing:
     """Return the state of a project for its coordinator: agents at work, queued handoffs, and the tasks to act on.
 
-    The latter are to be started, reviewed or merged, or have failed or are blocked. `now` is in milliseconds.
+    The tasks to act on are ready (at most 20), wait for a review or merge, or have failed or are blocked (at most 20).
+    `now` is in milliseconds.
     """
     working = q.listed_dispatches(rows, project=project, ended=0)
     return Briefing(

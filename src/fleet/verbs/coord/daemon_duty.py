@@ -1,9 +1,9 @@
 """Let the daemon play fleet's own coordinator: with the same seat and fences as in a tmux session, but with no session.
 
 The dispatch has no session and no claims, and its process is the daemon's own. One transaction records the dispatch,
-launches it and gives it the seat, so that there is nothing to create and nothing to recover. `coord stop`, Replace and
-`kill` end such a coordinator in the store alone, and never signal the daemon. A dead daemon is proven dead by its
-process identity; the next daemon then settles the dispatch and takes the seat again.
+launches it and gives it the seat, so that there is nothing to create and nothing to recover. `kill`, `coord stop` and
+`coord replace` end such a coordinator in the store alone, and never signal the daemon. A dead daemon is proven dead by
+its process identity; the next daemon then settles the dispatch and takes the seat again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def start_coordinator(context: Context, wanted: Wanted) -> Dispatched:
     """Start a coordinator: inside the daemon if one runs and `wanted` asks for fleet's own loop, else in a tmux session.
 
     Any process may call this. For a coordinator inside the daemon it only records in the store that the daemon's
-    process plays it: the daemon reads there which seats it holds.
+    process plays it: the daemon reads there which seats it holds. With `wanted.proof`, the new coordinator is the
+    seat's candidate; without, it takes the seat, and Contested is raised when the seat is not free.
     """
     daemon = context.world.daemon_process() if wanted.engine == OWN_LOOP else None
     return dispatch(context, wanted) if daemon is None else _hold_seat(context, wanted, daemon)
@@ -72,8 +73,8 @@ def _hold_seat(context: Context, wanted: Wanted, daemon: Identity) -> Dispatched
 def _take_seat(context: Context, wanted: Wanted, ident: str, daemon: Identity, proof: str) -> Change[None]:
     """Return the change that records a dispatch as running in the daemon, and as the seat's holder or candidate.
 
-    `proof` is the hash of the nonce with which a candidate proves itself. `ident` is the new dispatch, `daemon` the process
-    that plays it. Committing raises Contested when the id is taken.
+    `proof` is the hash of the nonce with which a candidate proves itself. `ident` is the new dispatch, `daemon` the
+    process that plays it. Committing raises Contested when the id is taken, and the errors of `seats.take_seat`.
     """
     world = context.world
 

@@ -46,9 +46,11 @@ def replace(context: Context, wanted: Wanted, *, after: str | None = None) -> Se
 
 
 def start_candidate(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
-    """Dispatch a new coordinator as the seat's candidate. Raises ReplaceInProgress when the seat has a candidate already.
+    """Dispatch a new coordinator as the seat's candidate.
 
-    With `after`, raises NotSeated when that coordinator does not hold the seat.
+    Returns the candidate, with the present holder in `replaces`. Raises ReplaceInProgress when the seat has a candidate
+    already, GateHeld while another process dispatches one and, with `after`, NotSeated when that coordinator does not
+    hold the seat. When the dispatch fails, a candidate that was recorded is withdrawn.
     """
     project = wanted.project
     # Hold the gate only while the candidate is dispatched: after that, the row of the seat decides.
@@ -81,7 +83,8 @@ def proof_limit(context: Context, wanted: Wanted) -> float:
 def await_proof(context: Context, project: str, ident: str) -> int:
     """Wait until the candidate holds the seat; return the seat's new epoch (a number that grows with each holder).
 
-    At the deadline, or when the candidate has died, withdraw the candidate and raise NotProven.
+    At the deadline, or when the candidate has died, withdraw the candidate, kill it and raise NotProven; also when
+    another process has withdrawn it.
     """
     while True:
         seat = context.store.read(lambda rows: seats.seat(rows, project))

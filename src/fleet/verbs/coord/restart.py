@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
+# The gate that a process holds while it starts a coordinator of the project.
 SPAWN_GATE = "coord-spawn"
 
 
 def restart_dead_loops(context: Context, *, except_project: str | None = None) -> list[str]:
     """Start fleet's own coordinator again in each project where it has died, except in `except_project`.
 
-    Returns a line for people for each coordinator that is started.
+    It is not started where it has died too often in a row. Returns a line for people for each coordinator that is
+    started.
     """
     others = [seat for seat in context.store.read(q.all_seats) if seat.project != except_project]
     again = [seat.project for seat in others if _restart(context, seat)]
@@ -36,7 +38,7 @@ def restart_dead_loops(context: Context, *, except_project: str | None = None) -
 
 
 def restart_if_dead_loop(context: Context, project: str) -> None:
-    """Start a project's coordinator again if it was fleet's own loop and has died."""
+    """Start a project's coordinator again if it was fleet's own loop and died, unless it died too often in a row."""
     _restart(context, context.store.read(lambda rows: seats.seat(rows, project)))
 
 

@@ -39,7 +39,8 @@ def coord_spawn(context: Context, wanted: Wanted, *, after: str | None = None) -
 
     `after` is given when fleet itself restarts a dead holder: raises NotSeated when that holder has left the seat
     meanwhile. Raises CoordinatorLives when the death of the seat's holder is not proven, CoordSpawnInProgress when
-    another process is starting a coordinator of the project, NotProven when the proof does not come in time.
+    another process is starting a coordinator of the project, NotProven when the proof does not come in time, BadInput
+    when `wanted` names no project.
     """
     if not wanted.project:
         raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")

@@ -88,8 +88,8 @@ def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask)
 def _start_next_merge(context: Context, project: str) -> list[str]:
     """Start `fleet merge` for the tasks that wait to be merged, as a background process, because it may take long.
 
-    Returns a line for people; an empty list when nothing waits, a merge is running, or the project merges by pull
-    requests.
+    At most as many tasks are merged together as the setting `merge_batch` says. Returns a line for people; an empty
+    list when nothing waits, a merge is running, or the project merges by pull requests.
     """
     rows = context.store.read(lambda snapshot: q.mergeable_tasks(snapshot, project=project))
     mergeable = [row.slug for row in rows if row.status != "done"]

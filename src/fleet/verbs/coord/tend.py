@@ -27,10 +27,11 @@ _RECORD_AFTER = 5.0
 
 
 def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Settle each agent of a project that has ended, and end each that should have exited. Coordinators are left alone.
+    """Settle each agent of a project that has ended, and end each that should have exited.
 
-    Returns a line for people for each agent that was settled or asked to exit, or that could not be ended. An error
-    about one agent is added to `troubles`, and the next agent is tended; the errors `TICK_ENDING_ERRORS` are raised.
+    Coordinators and the agents of other homes are left alone. Returns a line for people for each agent that was settled
+    or asked to exit, or that could not be ended. An error about one agent is added to `troubles`, and the next agent is
+    tended; the errors `TICK_ENDING_ERRORS` are raised.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     listing, census = context.world.tmux.listing(), context.world.processes.census() if rows else None

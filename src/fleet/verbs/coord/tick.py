@@ -110,8 +110,8 @@ def _present_nonce(context: Context, project: str, ident: str, nonce: str) -> No
 def _own_seat(context: Context, project: str, ident: str) -> Seat:
     """Return the seat that the ticking coordinator holds.
 
-    Raises NotSeated if it has lost the seat, if its dispatch is archived, or if a daemon played it and its dispatch is
-    no longer in flight.
+    Raises NotSeated if it has lost the seat, if a daemon played it and its dispatch is no longer in flight, or if its
+    dispatch is archived and the coordinator itself is the caller.
     """
     seat, row = context.store.read(lambda rows: (seats.seat(rows, project), q.dispatch_by_id(rows, id=ident)))
     if seat.holder != ident:
@@ -123,13 +123,16 @@ def _own_seat(context: Context, project: str, ident: str) -> Seat:
 
 
 def _run_steps(context: Context, project: str, steps: Steps) -> Steps:
-    """Run the steps of one tick in order. Meanwhile the project's watch (`fleet coord watch`) does nothing."""
+    """Run the steps of one tick in order. Meanwhile the project's watch (`fleet coord watch`) does nothing.
+
+    Raises TickInProgress when a round of the watch that has begun does not end within a few seconds. Returns `steps`.
+    """
     with wake.watch_suspended(context, project):
         return _run_each(context, project, steps)
 
 
 def _run_each(context: Context, project: str, steps: Steps) -> Steps:
-    """Run each step of a tick in order. A step that fails adds a trouble; the next one runs nevertheless."""
+    """Run each step of a tick in order, and return `steps`. A step that fails adds a trouble, and the next one runs."""
     steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
     steps.run(
         "the change of coordinators",
@@ -150,7 +153,7 @@ def _run_each(context: Context, project: str, steps: Steps) -> Steps:
 
 
 def _continue_allowed(context: Context, project: str) -> list[str]:
-    """Send a "go on" message to agents whose budget was raised. Returns a line for people for each agent."""
+    """Send a "go on" message to agents that no budget stops any more. Returns a line for people for each agent."""
     return [f"{ident} goes on: its budget was raised" for ident in continue_allowed(context, project)]
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.files.gates import Gate
 
+# The gate that a watch holds as long as it runs, and the gate that is held during one round of it, or during a tick.
 _WATCH_GATE = "coord-watch"
 _LOOK_GATE = "coord-look"
 # How many seconds a tick waits for a round of the watch to end.

@@ -37,6 +37,7 @@ TRIES = 3
 _FAILED = "failed"
 # Given to a kind in place of a lock's descriptor when fleet creates the resource without another program.
 NO_LOCK = -1
+# Seconds to wait for another process that releases the resource, and between two looks.
 _PATIENCE = 5.0
 _LOOK_AGAIN = 0.02
 # busy: another process works on the resource. not_ours: it is foreign, or unknown. failed: removing it failed.

@@ -124,7 +124,10 @@ def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | 
 
 
 def withdraw(context: Context, project: str, ident: str, why: str) -> bool:
-    """Remove a candidate from the project's seat; the holder stays. Returns False when the candidate proved itself first."""
+    """Remove a candidate from the project's seat; the holder stays.
+
+    Returns False when the dispatch is no longer the candidate: it has proven itself, or was withdrawn before.
+    """
 
     def work(tx: Tx) -> bool:
         tx.about(project)

@@ -55,7 +55,9 @@ if TYPE_CHECKING:
     from fleet.verbs.dispatch.plan import Wanted
     from fleet.verbs.tasks.add import NewTask
 
+# Seconds between two tries to record a dispatch while another process releases the bundle.
 _LOOK_AGAIN = 0.05
+# The kinds of claims of a bundle, in the order of their creation.
 _BUNDLE = ("worker_dir", "worktree")
 
 
@@ -194,7 +196,11 @@ def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
 
 
 def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
-    """Record the dispatch and its claims in one transaction, and return the claims to acquire."""
+    """Record the dispatch and its claims in one transaction, and return the claims to acquire.
+
+    Raises an error, and records nothing, when the engine is held back, a budget is spent, too many agents run, or the
+    task or its bundle cannot be taken.
+    """
     own = _own_kinds(context, order)
     before = _look_at_bundle(context, order)
     # Make these after the look at the old claims: a resource that exists by now and belongs to none of them is not ours.
@@ -399,7 +405,7 @@ def _adopt_bundle(
 
 
 def _record_tmux_server(context: Context, claim: Claim) -> None:
-    """Record the tmux server that runs the dispatch's session, when it is not the server that was planned."""
+    """Record the tmux server on which the session of this claim was made: another one than was planned."""
 
     def work(tx: Tx) -> int:
         tx.dispatch = claim.dispatch

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
+# How many seconds killed processes may take to die.
 _DEATH_WAIT = 5.0
+# How often processes are searched and killed, because some may have been forked meanwhile.
 _PASSES = 3
+# How often to try to settle an agent whose processes were killed, and the seconds between two tries.
 _LOOKS = 5
 _BETWEEN_LOOKS = 0.05
 
@@ -40,7 +43,8 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
 
     Returns how the dispatch ended, or, with `settled` False, why it has not. The request is recorded first, so that an
     exit after it does not count as the agent's own. `asked_for` says whether the attempt fails (kill) or can be resumed
-    (stop). Raises Refused when the dispatch has ended already.
+    (stop). A coordinator that the daemon plays ends in the store alone. Raises Refused when the dispatch has ended
+    already, OtherHost when it belongs to another home.
     """
     row = recorded_dispatch(context, ident)
     if not is_unfinished(row):

@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
 
+# A prefix of an id has at least this many characters.
 SHORTEST_PREFIX = 2
 
 
 def find(rows: Rows, given: str, project: str | None = None, *, here: str | None = None) -> str:
-    """Return the id of the dispatch that a text names: an id, a unique prefix, a task's slug or PROJECT/SLUG, or @last.
+    """Return the id of the dispatch that a text names: an id, a prefix of one, a task's slug or PROJECT/SLUG, or @last.
 
     `project` limits the search, except for @last, the newest dispatch of all projects; None searches all projects. A
-    slug that several projects have means the task of project `here`. Of a task's dispatches the unfinished one is
-    meant, else the newest. Raises NoSuchDispatch when none fits; Ambiguous, with the candidates, when several do.
+    slug that several projects have means the task of project `here`. Of several dispatches that fit, the unfinished one
+    is meant; if all have ended and are of one task, the newest. Raises NoSuchDispatch when none fits, or when a task
+    without a dispatch has this slug; Ambiguous, with the candidates, when several are left.
     """
     project, given = names.project_and_slug(given, project)
     if given == "@last":
@@ -57,7 +59,10 @@ def _newest_of_one_task(matches: list[DispatchHead]) -> list[DispatchHead]:
 
 
 def find_archived(context: Context, given: str) -> str | None:
-    """Return the id of the newest archived dispatch that an id, id prefix, slug or @last names; None when none fits."""
+    """Return the id of the newest archived dispatch that an id, id prefix, slug or @last names; None when none fits.
+
+    A text that is both a slug and a prefix counts as the slug.
+    """
     project, given = names.project_and_slug(given)
     files = sorted(
         archive_files(context), key=lambda name: int(name.partition("-")[2].removesuffix(".json")), reverse=True

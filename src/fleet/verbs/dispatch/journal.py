@@ -58,7 +58,7 @@ def archived_journal(context: Context, ident: str) -> Journal | None:
 
 
 def archive_files(context: Context) -> list[str]:
-    """Return the names of the journal files in the archive, without temporary files of an unfinished write."""
+    """Return the sorted names of the journal files in the archive, without temporary files of an unfinished write."""
     return [name for name in context.world.files.names(paths.JOURNALS) if _FILE_NAME.fullmatch(name)]
 
 

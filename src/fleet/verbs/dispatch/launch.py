@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.funnel import Funnel
 
+# How many seconds to wait for another process that makes the link to the fleet program.
 _LINK_WAIT = 10.0
 # The words after the program that the engine `job` runs.
 _STEP = ["job", "step"]
@@ -112,8 +113,9 @@ class Launched:
 def launch(context: Context, ident: str) -> Launched:
     """Record that the dispatch is in flight, prepare its worktree, and return the program to run as its agent.
 
-    This process becomes that program. Raises Superseded when the dispatch was launched or ended before. When the
-    worktree cannot be prepared, records the report "failed" for the agent and raises the error.
+    This process then becomes that program. Raises Superseded when the dispatch was launched or ended before,
+    TmuxRefused when another tmux server has taken the socket of the planned one, OtherHost when another home made the
+    dispatch. When the worktree cannot be prepared, records the report "failed" for the agent and raises the error.
     """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
@@ -315,7 +317,7 @@ def _is_remote(context: Context, row: Dispatch) -> bool:
 
 
 def _ensure_bin_folder(context: Context) -> str:
-    """Return a folder for the agent's PATH that holds only a link to this fleet program; create the link."""
+    """Return a folder for the agent's PATH that holds only a link to this fleet program; create or correct the link."""
     link = f"{context.world.home}/{paths.FLEET_LINK}"
     folder = os.path.dirname(link)
     if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(context.world.fleet_program):

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.process.census import Census
 
+# How many characters of a process's command are shown.
 _WORDS = 60
+# How often the processes are read at most, because some were forked meanwhile.
 _LOOKS = 5
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Project, WholeTask
     from fleet.verbs.context import Context
 
+# The default of `Wanted.wait`, in seconds.
 WAIT = 10.0
 _WORKTREE_COMMANDS = ("worktree.setup", "worktree.teardown")
 
@@ -53,6 +54,7 @@ class Wanted:
     slug: str | None
     kind: DispatchKind = "worker"
     engine: str | None = None
+    # The words after `--`: the program and its arguments, for an engine without a program of its own.
     command: tuple[str, ...] = ()
     autonomy: str | None = None
     model: str | None = None
@@ -61,6 +63,7 @@ class Wanted:
     # Filled in by the plan: the engine that would have come first but is held back, and why.
     instead_of: str | None = None
     instead_why: str | None = None
+    # The dispatch whose work the agent continues or reviews, or the coordinator that it replaces.
     predecessor: str | None = None
     # The branch at which the work starts and into which it is merged, if not the project's integration branch.
     onto: str | None = None
@@ -78,7 +81,11 @@ class Wanted:
 
 
 def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
-    """Check a request to start an agent. Returns the order for its resources, and the request with open values filled in."""
+    """Check a request to start an agent; return the order for its resources, and the request with all values filled in.
+
+    Raises BadInput when the kind does not fit, NoSuchTask for an unknown task, NotReady for a task that waits to be
+    merged, ForeignBranch when the task's branch is not fleet's, and the errors of `check_start`.
+    """
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise errors.BadInput(
             what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one"
@@ -110,8 +117,8 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     """Return the request with the kind of agent that the task's stage needs, such as a reviewer.
 
-    A request for another kind than worker, or without a task (None), is returned as it is. Raises NotReady when the task
-    waits to be merged.
+    A request for another kind than worker, or without a task (None), is returned as it is. A reviewer's predecessor is
+    the task's assignee unless the request names one. Raises NotReady when the task waits to be merged.
     """
     if task is None or wanted.kind != "worker" or task.stage not in KIND_AT or task.merged:
         return wanted
@@ -183,8 +190,9 @@ class EngineChoice(NamedTuple):
 def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> EngineChoice:
     """Return the first engine that is not held back by a limit, with its model; when all are held back, the first.
 
-    The task's model counts only for the engine that the task runs on by default, or for any engine when there is no
-    default. `task` is None for a coordinator.
+    The model of the request, or else of the task, counts only for the engine of first choice; that of the task only if
+    this is also the engine that the task runs on by default, or if there is no default. `task` is None for a
+    coordinator. Raises BadInput when the engine cannot be given the model.
     """
     choices = _engine_choices(context, wanted, task)
     quota, now = context.settings().limits_quota_percent, context.world.clock.now()

@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
+# How many seconds a project's teardown command may take.
 TEARDOWN_LIMIT = 60.0
+# How many seconds to wait for a task's work lock.
 _GATE_WAIT = 5.0
+# The place of each kind in the order of creation; what was made last is released first.
 _RELEASE_ORDER = {kind.name: number for number, kind in enumerate(ORDER)}
 
 
@@ -96,8 +99,8 @@ def is_handed_over(rows: Rows, ident: str) -> bool:
 def release_bundle(context: Context, project: str, slug: str) -> list[str]:
     """Release a task's worktree and folder if the task is archived and has no unfinished dispatch.
 
-    Returns one line for each resource that could not be released, with the reason. Holds the task's work lock, so that
-    no agent is started in the worktree meanwhile.
+    Returns one line for each resource that could not be released, with the reason; [] also when nothing was to be
+    released. Holds the task's work lock, so that no agent is started in the worktree meanwhile.
     """
     if not is_bundle_releasable(context, project, slug):
         return []

@@ -47,11 +47,14 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing, Pane
 
+# How many bytes of an agent's output are kept.
 LOG_BYTES = 2_000_000
 CHANGED = "other processes kept changing it; try again"
+# How often to try to settle a dispatch whose row other processes change meanwhile.
 _TRIES = 3
 # The event in the table of task steps that leads from in_progress to each status.
 _EVENT: dict[TaskStatus, str] = {"open": "unclaim", "in_progress": "go_on", "blocked": "block", "failed": "fail"}
+# How often, and how many seconds apart, to ask tmux for the exit status of a dead agent.
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.02
 
@@ -72,9 +75,10 @@ def settle(
     `why` is the reason recorded for a dispatch that was never launched. `undo`: the dispatcher itself gives up, so a
     pending dispatch is ended without proof; a session that starts later finds it ended and exits. `dismiss`: also end a
     coordinator that the living daemon runs; what its tick commits after that is refused. Without `reclaims`, the caller
-    reclaims the claims later, or a sweep does if the caller dies. `known` are facts that the caller has gathered; they are
-    used only if they prove a death, which cannot change any more. `listing` are tmux's panes; with None, they are read when
-    needed.
+    reclaims the claims later, or a sweep does if the caller dies. `known` are facts that the caller has gathered; they
+    are used only if they prove a death, which cannot change any more. `listing` are tmux's panes; with None, they are
+    read when needed. For a dispatch that has ended before, the result is how it ended. Raises NoSuchDispatch for an
+    unknown id.
     """
     for _ in range(_TRIES):
         try:
@@ -294,10 +298,10 @@ def settle_task(
 ) -> list[str]:
     """Move the task to its next status and stage after an attempt, if the task is still assigned to that dispatch.
 
-    Returns the slugs of tasks that have become ready. `settings` are the values of limits.failed_spawns, spawn_cooldown
-    (milliseconds) and review. `work` is the commit of the task's branch, None when it is not known. `forgotten` is the
-    sentence that the agent left its work uncommitted, for which the task is blocked at the stage `fix`; "" when it did
-    not.
+    Does nothing for a coordinator or a finisher. Returns the slugs of tasks that have become ready. `settings` are the
+    values of limits.failed_spawns, spawn_cooldown (milliseconds) and review. `work` is the commit of the task's branch,
+    None when it is not known. `forgotten` is the sentence that the agent left its work uncommitted, for which the task
+    is blocked at the stage `fix`; "" when it did not.
     """
     most_failures, cooldown, review = settings
     if row.slug is None or row.kind == "finisher":

@@ -240,7 +240,7 @@ def disown_claim(context: Context, ident: str, kind: str, reason: str) -> Disown
 
 
 def _claims_of_bundle(context: Context, ident: str) -> list[Claim]:
-    """Return the claims of the bundle of a dispatch's task; [] when there is no dispatch with this id."""
+    """Return the unreleased claims of the bundle of a dispatch's task; [] when there is no dispatch with this id."""
     row = dispatch_or_none(context, ident)
     if row is None:
         return []
@@ -254,5 +254,5 @@ def _claims_of_job(context: Context, ident: str) -> list[Claim]:
 
 
 def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
-    """Return the claims that belong to a dispatch itself."""
+    """Return the claims that belong to a dispatch itself, released ones too."""
     return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]

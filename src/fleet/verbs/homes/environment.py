@@ -72,8 +72,9 @@ def missing_variables(context: Context, engine: Engine) -> list[str]:
 def take_over_environment(context: Context, ident: str, engine: str) -> None:
     """Replace this process's environment by the one stored for the dispatch, and delete the stored file.
 
-    The process becomes the agent afterwards. A dispatch by an older fleet has no such file: then this process keeps those
-    of its own variables that the engine names.
+    Of its own variables the process keeps FLEET_* and those that describe its terminal. The process becomes the agent
+    afterwards. A dispatch by an older fleet has no such file: then this process also keeps those of its own variables
+    that the engine names.
     """
     name = paths.agent_environment(ident)
     passed = environment.read_variables(context.world.files, name)

@@ -31,7 +31,7 @@ def is_own(context: Context, row: Value | Claim) -> bool:
 
 
 def _place_of(row: Value | Claim) -> tuple[str | None, str | None, str | None]:
-    """Return home id, host id and tmux socket of a row; None for each that the row does not have."""
+    """Return home id, host id and tmux socket of a dispatch, claim or job; None for each that it does not have."""
     if isinstance(row, Claim):
         return row.home, row.host, row.data.get("socket")
     return getattr(row, "home", None), getattr(row, "host", None), getattr(row, "tmux_socket", None)
@@ -71,9 +71,9 @@ def this_home(context: Context) -> str:
 
 
 def refuse_foreign(context: Context, what: str, row: Value | Claim, dispatch: str = "") -> None:
-    """Raise OtherHost when another home owns the row. `what` names the row's subject in the error.
+    """Raise OtherHost when another home owns a dispatch, claim or job (`row`), which `what` names in the error.
 
-    `dispatch` is the id that the error advises to disown; with "" the id is taken from the row.
+    `dispatch` is the id that the error advises to disown; with "" the id is taken from `row`.
     """
     if not is_own(context, row):
         ident = dispatch or ((row.dispatch or row.job) if isinstance(row, Claim) else getattr(row, "id", "")) or "ID"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
+# The folders of a project in the home that have worktrees.
 _FOLDERS = (paths.WORKTREES, paths.MERGES)
 _MOST_JOBS = 1_000
 

@@ -28,14 +28,17 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.files.files import Files
 
+# How many operations one archive file has at most.
 STEP = 5_000
+# The name of an archive file: the first and the last sequence number in it.
 _NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
 
 
 def rotate(context: Context, *, before: int) -> Rotated:
     """Move operations older than the time `before` (milliseconds) into archive files.
 
-    The newest operation always stays in the database.
+    The newest operation always stays in the database. Raises Refused when an archive file has the numbers of other
+    operations than the database, as after the restore of an older backup.
     """
     moved = _finish_interrupted(context)
     names: list[str] = []

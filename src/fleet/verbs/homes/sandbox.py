@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.verbs.context import Context
 
+# How many seconds the trial of a sandbox may take.
 _LIMIT = 10.0
 _PROGRAM = "bwrap"
 _INSTALL = "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`; Fedora: `dnf install bubblewrap`)"
@@ -190,7 +191,7 @@ def _places_of_git(context: Context, work: SandboxWork) -> tuple[tuple[str, ...]
     """Return the paths that git needs for a commit in the agent's folder: those to read, to write, and to protect.
 
     The protected paths lie in writable folders and stay read-only. An agent that may not write gets the repository to
-    read.
+    read. Creates the folder of git's hooks if the agent works in the main checkout and the folder is missing.
     """
     if not work.writes:
         return (work.repository,), (), ()

@@ -46,7 +46,8 @@ def _record_allowance(scope: BudgetScope, name: str, cost: int) -> Change[None]:
 def continue_allowed(context: Context, project: str | None = None) -> list[str]:
     """Send a "go on" message to each agent of this home that a budget had stopped, if no budget stops it any more.
 
-    Returns the ids of these agents. `project` limits this to the agents of one project.
+    Left out are agents that have reported or were asked to exit, and those for which such a message waits already.
+    Returns the ids of the agents that get the message. `project` limits this to the agents of one project.
     """
     stopped = [
         agent

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Hold
     from fleet.store.transaction import Rows, Tx
 
-# How long a trial has to run to count as successful when its engine has no hooks.
+# How long a trial has to run to count as successful, unless its model has answered before.
 TRIAL = MINUTE
 
 

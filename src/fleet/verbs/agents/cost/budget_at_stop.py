@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 # When budgets are set: how many seconds to wait until the engine has written the last answer of the turn to its file.
 _PATIENCE = 3.0
+# Seconds between two looks at the file.
 _LOOK_AGAIN = 0.05
 
 
 def why_over_budget(by: Committer, home: str, agent: LivingAgent) -> str:
     """Count the tokens of the agent's turn, then return why the agent must stop: a budget is spent.
 
-    Checked are the budgets of the task, the project and the day. The text names the command that allows more; it is "" when
-    the agent may continue.
+    Checked are the budgets of the task, the project and the day. The text names the command that allows more; it is ""
+    when the agent may continue. When budgets are set, waits up to three seconds for the turn's last answer.
     """
     engine = read_engine(home, agent.engine)
     work = CountingWork(agent.dispatch, agent.project, agent.slug)

@@ -47,7 +47,7 @@ class CountingWork(NamedTuple):
 
 
 def count_project(context: Context, project: str) -> list[str]:
-    """Count the tokens of a project's running agents, of each at most once a minute.
+    """Count the tokens of a project's running agents of this home, of each at most once a minute.
 
     Always returns []: the steps of a tick return lines to show, and this one has none.
     """
@@ -73,7 +73,8 @@ def count_ended(context: Context, row: Dispatch) -> None:
 def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = None) -> None:
     """Count the new tokens of an agent, if its engine writes usage files.
 
-    With `newest`, a time, skip files that were counted after it.
+    With `newest`, a time in milliseconds, skip files that were counted after it, and read only a piece of each other
+    file.
     """
     engine = read_engine(context.world.home, agent.engine)
     if engine.usage is None:

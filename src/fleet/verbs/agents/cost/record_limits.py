@@ -41,9 +41,9 @@ def _hold_end(tx: Tx, engine: str, reason: str) -> int:
 
 
 def _reset_of_window(tx: Tx, engine: str) -> int | None:
-    """Return the earliest coming reset of a used-up quota window, in milliseconds; None when no window is used up.
+    """Return the earliest coming reset of a used-up quota window, in milliseconds; None when none is known.
 
-    When such a reset has passed within the last five minutes, return the current time: the limit was reported late.
+    When only resets of the last five minutes are known, return the current time: the limit was reported late.
     """
     full = [row.resets_at for row in q.quotas_of(tx, engine=engine) if row.percent >= 100]  # noqa: PLR2004
     near = [at for at in full if at is not None and at > tx.at - DEFAULT_HOLD]
@@ -95,7 +95,8 @@ def changed_windows(rows: Rows, engine: str, windows: list[LimitWindow]) -> list
 def record_windows(tx: Tx, engine: str, windows: list[LimitWindow]) -> None:
     """Record an engine's quota windows.
 
-    If the engine is held by a limit whose reason names no time, the hold now ends when a used-up window is reset.
+    If the engine is held by a limit whose reason names no time, and no agent tries it, the hold now ends when a used-up
+    window is reset.
     """
     for window in windows:
         q.set_quota(tx, engine=engine, span=window.span, percent=window.percent, resets_at=window.resets_at, at=tx.at)

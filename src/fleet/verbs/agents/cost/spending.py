@@ -26,7 +26,7 @@ def cost_of_task(rows: Rows, project: str, slug: str) -> Cost:
 
 
 def cost_before_handoffs(rows: Rows, project: str, slug: str) -> Cost:
-    """Return the tokens and dollars used by those agents of a task that were handed off to a successor."""
+    """Return the tokens and dollars of a task's agents for which a handoff was requested, whatever became of it."""
     return cost_view(q.used_before_handoffs(rows, project=project, slug=slug))
 
 

@@ -22,9 +22,10 @@ _REMINDER_TEXT = "Your context is {full}. Come to a verdict soon."
 
 
 def guard_contexts(context: Context, project: str, warnings: list[str]) -> list[str]:
-    """Remind or hand off each agent of a project whose context is too full.
+    """Remind or hand off each of this home's agents in a project whose context is too full.
 
-    Returns a line for people for each agent that was reminded or handed off; adds the warnings of handoffs to `warnings`.
+    Returns a line for people for each agent that was reminded or handed off; adds the warnings of handoffs to
+    `warnings`.
     """
     rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
     acts = [(row.id, _guard_agent(context, row, warnings)) for row in rows if is_own(context, row)]

@@ -51,7 +51,7 @@ def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by
     `written` are the agent's own notes, `by` who asks. Returns the view of the entry. If an entry is queued already,
     only its count of tries is reset, and the view's `changed` is False. Raises, before anything is changed: NotAFolder
     when a file is where the folder of the document or of the successor's prompt belongs; Refused for a dispatch that
-    has ended or is a merge; NotSeated for a coordinator without the seat.
+    has ended or is a merge; NotSeated for a coordinator without the seat; OtherHost for a dispatch of another home.
     """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
@@ -136,7 +136,8 @@ def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
 def _advance_entry(context: Context, entry: Handoff) -> HandoffView:
     """Advance one queued handoff, unless another process is advancing it or its dispatch belongs to another home.
 
-    Returns the entry's view: `deferred` says why it is not finished, `warnings` what went wrong besides.
+    Returns the entry's view: `deferred` says why it is not finished, `warnings` what went wrong besides. An error
+    becomes the text of `deferred`; only NotSeated and StoreReplaced are raised.
     """
     warnings: list[str] = []
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.dispatch))

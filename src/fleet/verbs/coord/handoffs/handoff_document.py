@@ -70,7 +70,7 @@ def _open_questions(context: Context, row: Dispatch) -> list[str]:
 
 
 def _log_lines(log: list[LogEntry]) -> list[str]:
-    """Return the newest log messages of the task as lines, after a line that counts the messages left out."""
+    """Return the 30 newest log messages of the task as lines; if there are more, a first line counts the others."""
     earlier = [f"{len(log) - _MOST_LOG_LINES} earlier messages are left out here"] if len(log) > _MOST_LOG_LINES else []
     return [*earlier, *(f"{iso(entry.at)} {entry.actor}: {entry.message}" for entry in log[-_MOST_LOG_LINES:])]
 
@@ -81,7 +81,11 @@ def _decisions(log: list[LogEntry]) -> list[str]:
 
 
 def _commits_and_files(context: Context, row: Dispatch) -> tuple[list[str], list[str]]:
-    """Return the commits of the task's branch and the files that they change; both as lines of text, both [] for a coordinator."""
+    """Return the commits of the task's branch, without merges, and the files that the branch changes, as lines of text.
+
+    Of many files, the first 60 are named and the others counted. Both are [] for a coordinator, and for a dispatch
+    without a recorded base commit.
+    """
     if row.slug is None or not row.base:
         return [], []
     repository = context.project(row.project).path

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.process.programs import Done
 
+# How many seconds each channel may take.
 _DESKTOP_LIMIT, _COMMAND_LIMIT, _URLS_LIMIT = 5.0, 10.0, 30.0
+# Variables of the environment; a process of a desktop session has at least one of them.
 _DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS")
 _OSASCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
 # apprise runs in a process of its own: it can be killed when it hangs, and no process list shows its addresses.
@@ -123,7 +125,10 @@ def _send_desktop(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _send_terminal(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Notify every terminal that is attached to fleet's tmux server, by an escape sequence. Returns the outcome."""
+    """Notify every terminal that is attached to fleet's tmux server, by an escape sequence. Returns the outcome.
+
+    It is "told" when at least one terminal took the message.
+    """
     rung: list[str] = []
     refused: list[str] = []
     for device, name in context.world.tmux.clients():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # States that do not tell what the agent does: it may be waiting for a person.
 _UNTOLD_STATES = frozenset({"unknown", "running"})
+# How many tasks of each kind are read at most.
 _MOST = 1_000
 
 

@@ -40,7 +40,8 @@ _KILLED = "the process that was sending it ended"
 def send_due(context: Context) -> list[str]:
     """Record the conditions that have begun or ended, then send the notices that are due.
 
-    Returns a line for the log for each message. Does nothing and returns [] while another process of this home sends.
+    Returns a line for the log for each message. In quiet hours, and while no channel can be used, nothing is sent and
+    the notices stay due. Does nothing and returns [] while another process of this home sends.
     """
     gate = context.world.gate(GATE)
     try:

@@ -22,7 +22,7 @@ def install(context: Context, *, start: bool = True) -> DaemonUnit:
     """Write the unit of this home's daemon and enable it; with `start`, start the daemon too.
 
     Safe to repeat, also after a kill. Raises NoUnitSystem without systemd or launchd, ForeignUnit for a file that fleet
-    did not write for this home, UnitRefused when the system refuses.
+    did not write for this home, UnitRefused when the system refuses: then a new file is removed again.
     """
     world = context.world
     system, unit = _unit_system(world), _unit_of_home(world)
@@ -43,8 +43,8 @@ def install(context: Context, *, start: bool = True) -> DaemonUnit:
 def start_by_unit(world: World) -> bool:
     """Let the system start the daemon by this home's unit, so that the system also looks after it.
 
-    Returns False when no unit of this home is installed, or the system does not run for this user. Raises UnitRefused
-    when the system refuses.
+    Returns True when it was started, False when no unit of this home is installed, or the system does not run for this
+    user. Raises UnitRefused when the system refuses.
     """
     system, unit = _unit_system(world), _unit_of_home(world)
     if not _is_installed(world, system, unit) or system.why_absent():
@@ -71,7 +71,7 @@ def _is_installed(world: World, system: UnitSystem, unit: Unit) -> bool:
 def uninstall(context: Context) -> DaemonUnit:
     """Stop this home's daemon and remove its unit. Does nothing when there is none.
 
-    Raises ForeignUnit for a file that fleet did not write, UnitRefused when the system refuses.
+    Raises ForeignUnit for a file that fleet did not write for this home, UnitRefused when the system refuses.
     """
     world = context.world
     system, unit = _unit_system(world), _unit_of_home(world)

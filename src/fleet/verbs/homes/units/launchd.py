@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Done
     from fleet.world.world import World
 
+# How many seconds a call of launchctl may take.
 _LIMIT = 30.0
+# The key in the property list under which the home's id is.
 _MARK = "FleetHome"
 _GONE = 3  # what `launchctl bootout` exits with when there is no such agent
 

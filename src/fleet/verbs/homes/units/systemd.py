@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Done
     from fleet.world.world import World
 
+# How many seconds a call of systemctl or loginctl may take.
 _LIMIT = 30.0
+# The beginning of the line in the unit's file that names the home's id.
 _MARK = "X-Fleet-Home="
 _TEXT = """\
 # Written by `fleet daemon install`, which replaces it; `fleet daemon uninstall` removes it.

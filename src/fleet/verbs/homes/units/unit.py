@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 NAME = "fleet-daemon"
+# How many characters a path in a unit's name has at most.
 _LONGEST = 180
 
 
