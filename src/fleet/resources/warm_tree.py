@@ -36,9 +36,9 @@ class WarmTree(MergeTree):
 def reset(world: World, path: str, commit: str, *, keep: Iterable[str], lock: int) -> bool:
     """Reset a warm tree to a commit, detached from any branch. Ignored files, and those named in `keep`, stay.
 
-    `lock` is the descriptor of an effect lock. Return False when git refuses,
-    when the tree is not at the commit afterwards, or when git was told to ignore changes of some files: then the
-    caller creates the tree anew. Raise GitRefused when git cannot list the files.
+    `lock` is the descriptor of an effect lock. Return False when git refuses, when the tree is not at the commit
+    afterwards, or when git was told to ignore changes of some files: then the caller creates the tree anew. Raise
+    GitRefused when git cannot list the files.
     """
     # HEAD is detached first: a verify command may have checked out a branch, and a reset would move that branch.
     words = ["checkout", "--force", "--detach", "--quiet", commit]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     JobEvent = JobChanged | ItemChanged | JobProgress
     Tell = Callable[[JobEvent], None]
 
+# The least number of seconds between two events with counts.
 _EVERY = 0.5
 
 

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def ensure_branch(context: Context, job: Job) -> None:
-    """Create the job's branch from the project's integration branch, if it is missing."""
+    """Create the job's branch from the project's integration branch, if it is missing.
+
+    Raises GitRefused when it cannot be created, or GateHeld after a minute.
+    """
     repository, name = context.project(job.project).path, job_branch(job.id)
     git = context.world.git
     if git.resolve(repository, head_ref(name)) is not None:
