@@ -66,6 +66,9 @@ def finish(
     raised. `park` is called in the transaction that ends a failed finisher; it may park the task, and returns the stage
     at which it parked the task, else None. `advice` tells a person how to resolve a conflict, where no agent can be
     started for it.
+
+    Raises Refused when an agent works on the task or the branch has moved, and what `merge_and_verify` raises, such as
+    NotMergeable on a conflict.
     """
     begin_finisher(context, order)
     try:
@@ -181,7 +184,7 @@ def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> bool:
 
 
 def is_unchanged(now: TaskState, was: TaskState) -> bool:
-    """Return whether a task still has the status, stage, assignee and commit that it had in `was`, before its merge."""
+    """Return whether a task still has the status, stage, assignee and reported commit that it had in `was`."""
     return all(getattr(now, name) == getattr(was, name) for name in ("status", "stage", "assignee", "work"))
 
 
