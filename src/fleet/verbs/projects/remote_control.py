@@ -55,7 +55,7 @@ def is_on(context: Request, project: str) -> bool:
 
 
 def controlled_projects(context: Request) -> list[str]:
-    """Return the projects whose coordinator may be controlled from another device."""
+    """Return the projects whose coordinator may be controlled from another device; [] when that is off for all."""
     return [] if is_off_for_all(context) else [row.project for row in context.store.read(q.remote_controlled)]
 
 
