@@ -160,8 +160,8 @@ def start_of_task(
     The branch is `onto` or, without it, the integration branch; never the task's own. The commit is its tip, or the tip
     of the integration branch when there is no branch `onto`. A missing integration branch is made from its target.
 
-    Without `onto`, first fast-forward the integration branch to its target as `follow` does, but not while a merge runs.
-    Raise MergesMissing when recorded merges are missing, and what `integration_branch` raises.
+    Without `onto`, first fast-forward the integration branch to its target as `follow` does, but not while a merge
+    runs. Raise MergesMissing when recorded merges are missing, and what `integration_branch` raises.
     """
     name, mine = onto or context.settings(project).integration, task_branch(slug)
     target = "" if onto else _followed_branch(context, project, repository)
