@@ -36,6 +36,7 @@ class Order:
     work: str = ""
     # The beginning of the mark of this project's branch; the commit at which the branch starts is appended.
     branch_mark: str = ""
+    # The branch into which the work is merged.
     integration: str = ""
     prompt: str = ""
     # The variables that fleet sets for the agent.

@@ -90,8 +90,8 @@ class Leftovers:
 def claimed_leftovers(context: Context) -> list[Leftovers]:
     """Return one entry for each unreleased claim on the processes of a job that has no living runner.
 
-    It has no processes when none is left. A claim of another home or host is always included, without its processes:
-    this home cannot see them.
+    An entry has no processes when none is left. A claim of another home or host is always included, without its
+    processes: this home cannot see them.
     """
     leftovers = (_leftovers_of_claim(context, claim) for claim in _job_process_claims(context))
     return [each for each in leftovers if each is not None]

@@ -194,7 +194,7 @@ def record_merge(
     """Record that the work of a task is merged as `commit`; archive the task and release its worktree.
 
     `facts` are the columns integration, made, work and base of a row in the table `merges`. None, for work that was
-    merged by a pull request, adds no row.
+    merged by a pull request, adds no row. Returns the merge, with what could not be released in `left`.
     """
     commit_merge(context, project, slug, commit=commit, facts=facts)
     return release_merged(context, project, slug, commit=commit)

@@ -103,7 +103,7 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
 
 
 def with_attempt(context: Context, task: TaskDetails) -> TaskDetails:
-    """Return the task unchanged, unless its agent has died and is not settled yet: then `says` is about that.
+    """Return the task; when its agent has died and is not settled yet, its field `says` is replaced to say so.
 
     The store learns of the death only when the dispatch is settled.
     """
