@@ -2,13 +2,13 @@
 
 They are released in the reverse order. The class of a kind says what happens to its resources:
 
-| class     | when the dispatch ends                                | never                         |
-|-----------|-------------------------------------------------------|-------------------------------|
-| exclusive | released by its owner                                 | released by another           |
-| adoptable | kept; released when the task is terminal and archived | split; deleted dirty          |
-| delivery  | released: unlinked or archived                        | half-read                     |
-| derived   | nothing; recomputed from the store                    | believed over the store       |
-| audit     | nothing                                               | swept                         |
+| class     | when the dispatch ends                             | never                                            |
+|-----------|----------------------------------------------------|--------------------------------------------------|
+| exclusive | released by its owner                              | released by another                              |
+| adoptable | kept; released when the task is ended and archived | owned in parts, or deleted with uncommitted work |
+| delivery  | released: deleted or archived                      | read before it is complete                       |
+| derived   | nothing; computed anew from the store              | believed over the store                          |
+| audit     | nothing                                            | swept                                            |
 """
 
 from __future__ import annotations

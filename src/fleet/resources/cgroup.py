@@ -30,7 +30,7 @@ class Cgroup:
         return self.name_for(order, world) != ""
 
     def name_for(self, order: Order, world: World) -> str:
-        """Return the path of the control group; empty where none can be created."""
+        """Return the path of the control group; "" where none can be created, or when the order names no tmux server."""
         server = Identity.parse(order.server)
         return (world.cgroups.place_for(order.dispatch, server.pid) or "") if server is not None else ""
 
@@ -39,7 +39,7 @@ class Cgroup:
         return {}
 
     def look(self, claim: Claim, _world: World) -> Look:
-        """Return whether the control group exists. Its name contains home and dispatch, so it is never foreign."""
+        """Return `ours` if the control group exists, else `absent`; never `foreign`: its name contains home and dispatch."""
         return "ours" if os.path.isdir(claim.name) else "absent"
 
     def acquire(self, claim: Claim, _order: Order, world: World, _lock: int) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Order
     from fleet.world.world import World
 
+# Seconds: how long the killed processes may take to end, and the pause between two looks at them.
 _PATIENCE = 10.0
 _LOOK_AGAIN = 0.05
 
@@ -43,7 +44,7 @@ class JobProcess:
         """Return `ours` while the runner lives, or when it is dead and a process that it started lives.
 
         `unknown` while a process that is not visible here holds the lock, or when processes are left and it is unknown
-        whether the runner lives. Else `absent`.
+        whether the runner lives. Else `absent`. The runner counts as dead when it asks about its own processes.
         """
         runner = life_of_runner(claim, world)
         if runner == "alive":
@@ -63,7 +64,10 @@ class JobProcess:
             lock.give()
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Kill all processes of the job that are left. Raise Contested unless the runner is proven dead or is the caller."""
+        """Kill all processes of the job that are left.
+
+        Raise Contested when the runner is neither proven dead nor the calling process, or when a process does not die.
+        """
         if life_of_runner(claim, world) != "dead":
             raise errors.Contested(what=f"the runner of job {claim.job} is not proven dead")
         end_processes(claim, world)
@@ -110,7 +114,10 @@ def left_processes(claim: Claim, world: World) -> list[Identity]:
 
 
 def end_processes(claim: Claim, world: World) -> None:
-    """Kill the job's processes until none is left and the lock is free; raise Contested, with their pids, if some do not die."""
+    """Kill the job's processes until none is left and the lock is free.
+
+    Raise Contested, with the pids of the processes that are left, when that takes longer than ten seconds.
+    """
     lock, until = job_lock(claim.job or "", world), world.clock.ticks() + _PATIENCE
     while True:
         left = left_processes(claim, world)

@@ -36,6 +36,7 @@ class Order:
     work: str = ""
     # The beginning of the mark of this project's branch; the commit at which the branch starts is appended.
     branch_mark: str = ""
+    # The branch into which the work is merged.
     integration: str = ""
     prompt: str = ""
     # The variables that fleet sets for the agent.
@@ -50,7 +51,7 @@ class Order:
     job: str = ""
     # Seconds that git may take to create a worktree.
     git_limit: float = 600.0
-    # Creates the resources that need no other program, while git works on this one. Safe to call again.
+    # Creates the resources that need no other program; called while git creates the worktree. Safe to call again.
     meanwhile: Callable[[], None] | None = None
 
 
@@ -77,13 +78,13 @@ class Kind(Protocol):
         """
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the resource, or complete a half-made one whose creator died.
+        """Create the resource, or complete a half-made one whose creator died. Raise FleetError or OSError on failure.
 
         `lock` is the descriptor of the claim's effect lock, which the program that creates the resource inherits.
         """
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the resource. Do nothing when it was never created.
+        """Remove the resource; do nothing when it was never created.
 
-        `lock` is the descriptor of the claim's effect lock, which the program that removes the resource inherits.
+        Raise FleetError or OSError when it cannot or may not be removed; a later sweep tries again. `lock` is the descriptor of the claim's effect lock, which the program that removes the resource inherits.
         """

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Order
     from fleet.world.world import World
 
+# Seconds to wait for other changes of the repository's worktrees and branches.
 _GATE_WAIT = 600.0
 
 
@@ -49,7 +50,7 @@ class MergeTree:
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Create the merge tree at the commit `order.base`.
 
-        Raise WorktreeRefused when `order.base` is None or something is at the path.
+        Raise WorktreeRefused when `order.base` is None, or when `look` does not return `absent`.
         """
         gate = world.git_gate(order.repository)
         gate.take(wait=_GATE_WAIT)
@@ -69,7 +70,7 @@ class MergeTree:
     def release(self, claim: Claim, world: World, lock: int) -> None:
         """Remove the merge tree, with all changes in it: only git and the verify command have written there.
 
-        Raise GitRefused when something else, or something unknown, is at its path.
+        Raise GitRefused when `look` returns `foreign` or `unknown`.
         """
         gate = world.git_gate(claim.data["repository"])
         gate.take(wait=_GATE_WAIT)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
 
+# Seconds to wait for others that create sessions, or stop the tmux server.
 _GATE_WAIT = 60.0
 
 
@@ -44,9 +45,10 @@ class TmuxSession:
     def look_in_listing(self, claim: Claim, listing: Listing, world: World) -> Look:
         """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a listing of all panes.
 
-        `foreign`: a person has started another program in the dead agent's pane, or another session has its name.
-        `absent`: the server on which the pane was created does not list it, or that server and the agent are proven
-        dead.
+        `ours`: a pane is stamped with the dispatch. `foreign`: a person has started another program in the dead agent's
+        pane, or somebody else's session has the name that the session was to get. `absent`: the server on which the
+        pane was created does not list it, or that server and the agent are proven dead. `unknown`: none of these is
+        certain, for example while the new session is not stamped yet.
         """
         pane = listing.pane_of(claim.dispatch or "")
         if pane is not None:

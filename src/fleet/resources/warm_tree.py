@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Order
     from fleet.world.world import World
 
+# The longest time, in seconds, that git may take to reset a tree.
 _LONG = 3_600.0
 
 
@@ -35,8 +36,9 @@ class WarmTree(MergeTree):
 def reset(world: World, path: str, commit: str, *, keep: Iterable[str], lock: int) -> bool:
     """Reset a warm tree to a commit, detached from any branch. Ignored files, and those named in `keep`, stay.
 
-    `lock` is the descriptor of an effect lock. Return False when git refuses or the tree is not clean afterwards; then
-    the caller has to create the tree anew.
+    `lock` is the descriptor of an effect lock. Return False when git refuses, when the tree is not at the commit
+    afterwards, or when git was told to ignore changes of some files: then the caller creates the tree anew. Raise
+    GitRefused when git cannot list the files.
     """
     # HEAD is detached first: a verify command may have checked out a branch, and a reset would move that branch.
     words = ["checkout", "--force", "--detach", "--quiet", commit]
@@ -49,7 +51,7 @@ def reset(world: World, path: str, commit: str, *, keep: Iterable[str], lock: in
 
 
 def untracked(world: World, path: str) -> list[str]:
-    """Return the files of a worktree that git neither tracks nor ignores; [] when git fails."""
+    """Return the existing files of a worktree that git neither tracks nor ignores; [] when git fails."""
     done = world.git.run_in("ls-files", path, "ls-files", "-z", "--others", "--exclude-standard")
     return [name for name in done.out.split("\0") if name and os.path.lexists(f"{path}/{name}")] if done.ok else []
 

@@ -47,7 +47,7 @@ class WorkerDir:
         return "ours" if os.path.isdir(claim.name) and not os.path.islink(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, _order: Order, world: World, _lock: int) -> None:
-        """Create the folder."""
+        """Create the folder, which only its owner can read; do nothing when it exists."""
         world.funnel.through(f"mkdir {self.name}", lambda: folders.make_private_folder(claim.name, below=world.home))
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:

@@ -47,9 +47,10 @@ def foreign_branch(path: str, branch: str, repository: str) -> errors.ForeignBra
 def is_branch_of_project(repository: str, branch: str, owner: str, world: World, *, known: str = "") -> bool:
     """Return whether a branch provably belongs to the project whose marks begin with `owner`.
 
-    Either the branch is at `known`, a commit that is recorded as the task's work ("" for none), for example because a
-    person created the branch again. Or it has the project's mark, its reflog does not contradict the mark, and it
-    contains the commit at which the mark says that it started.
+    Either the branch is at `known`, a commit that is recorded as the task's work ("" for none): so a branch counts that
+    a person created again there. Or it has the project's mark, its reflog does not contradict the mark, and it contains
+    the commit at which the mark says that it started. If the reflog no longer says when the branch was made, the branch
+    must also be at the commit where fleet left it.
     """
     ref = head_ref(branch)
     if known and world.git.resolve(repository, ref) == known:
@@ -67,7 +68,8 @@ def is_branch_of_project(repository: str, branch: str, owner: str, world: World,
 def may_delete_branch(claim: Claim, repository: str, branch: str, world: World, *, held: bool) -> bool:
     """Return whether this claim may delete a branch: it has the mark of the claim's project, or the claim created it.
 
-    `held`: the claim's worktree, just removed, had the branch checked out.
+    `held`: the claim's worktree, just removed, had the branch checked out. Without that, the mark counts only while the
+    branch's reflog says when the branch was made.
     """
     owner = claim.data.get("branch_mark") or claim.data.get("owner_mark") or ""
     mark, birth = world.proofs.branch_mark(repository, branch), world.proofs.branch_birth(repository, branch)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from fleet.world.world import World
 
+# How many characters of a failed setup's output are shown, and how many seconds setup may take.
 _REASON = 300
 _SETUP_LIMIT = 3_600.0
 # The name of a copy until it is complete.
@@ -27,12 +28,9 @@ _BESIDE = ".fleet-copy"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """What a worktree needs before anybody works in it.
+    """What a worktree needs before anybody works in it: copies of the user's ignored files, and a setup command."""
 
-    `path` is the worktree, `copies` are files of `repository` to copy, `setup` is the command (None: none), `log` the file
-    for its output.
-    """
-
+    # The repository of the user, and the worktree to prepare.
     repository: str
     path: str
     # The ignored files of the user's checkout to copy, by their paths in it.
@@ -40,6 +38,7 @@ class Preparation:
     # The setup command, None when there is none, and the file for its output.
     setup: str | None
     log: str
+    # The environment of the setup command; None: that of this process.
     env: Mapping[str, str] | None = None
 
 
@@ -50,7 +49,10 @@ def prepare(world: World, wanted: Preparation) -> None:
 
 
 def copy_files(world: World, repository: str, path: str, names: Iterable[str]) -> None:
-    """Copy files of the user's checkout into a worktree, except those for which `is_place_for_file` returns False."""
+    """Copy files of the user's checkout into a worktree, over those that are there.
+
+    Left out are files that are missing in the checkout, and those for which `is_place_for_file` returns False.
+    """
     for name in names:
         if is_place_for_file(path, name):
             source, target = os.path.join(repository, name), os.path.join(path, name)
@@ -72,7 +74,10 @@ def is_place_for_file(tree: str, name: str) -> bool:
 
 
 def run_setup(world: World, wanted: Preparation) -> None:
-    """Run the setup command in a worktree and log its output; raise SetupFailed when it fails."""
+    """Run the setup command in a worktree, if there is one, and log its output; raise SetupFailed when it fails.
+
+    It fails, too, when it takes longer than an hour.
+    """
     if not wanted.setup:
         return
     words = ["/bin/sh", "-c", wanted.setup]
@@ -101,7 +106,7 @@ def _copy_file(source: str, target: str) -> None:
 
 
 def is_copy(source: str, target: str) -> bool:
-    """Return whether `target` looks like fleet's copy of `source`: same mode, size and time of change.
+    """Return whether `target` looks like fleet's copy of `source`: same mode, size and modification time.
 
     False when one of them cannot be read.
     """
@@ -113,7 +118,10 @@ def is_copy(source: str, target: str) -> bool:
 
 
 def files_to_include(world: World, repository: str) -> list[str]:
-    """Return the ignored files of the user's checkout that .worktreeinclude names, without nested repositories."""
+    """Return the ignored files of the user's checkout that .worktreeinclude names, without nested repositories.
+
+    [] when there is no .worktreeinclude, or when git fails.
+    """
     patterns = os.path.join(repository, ".worktreeinclude")
     if not os.path.exists(patterns):
         return []

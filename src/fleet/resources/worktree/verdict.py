@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
 
 def removal_verdict(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
-    """Return whether a worktree may be removed, must be kept, or needs files moved to the trash first.
+    """Return Go when a worktree may be removed, Keep when not, Aside when files have to be moved to the trash before.
 
-    Change nothing. `disposable` has the patterns of ignored files that can be made again. A half-made worktree may be
-    removed, because nobody has worked in it. So may a worktree whose `.git` file was deleted by an interrupted removal,
-    because git had found it clean; whoever continues the removal restores the worktree and asks again.
+    Change nothing. `disposable` has the patterns of ignored files that can be made again. Go for a half-made worktree,
+    because nobody has worked in it, and for one whose `.git` file was deleted by an interrupted removal, because git
+    had found it clean: whoever continues the removal restores the worktree and asks again. Go also for a worktree that
+    does not exist, and for a claim of another kind.
     """
     if claim.kind != "worktree" or claim.is_unmade or not os.path.isdir(claim.name) or has_lost_its_pointer(claim):
         return Go()
@@ -55,7 +56,8 @@ def removal_verdict(claim: Claim, world: World, *, disposable: Sequence[str]) ->
 def is_rebasing(claim: Claim, branch: str | None) -> bool:
     """Return whether a worktree is on no branch because a rebase of the task's own branch is in progress.
 
-    The next agent continues that rebase. `branch` is the worktree's branch, None for none.
+    The next agent continues that rebase. `branch` is the worktree's branch, None for none. False also when the worktree
+    is not completely made, or when its removal has begun.
     """
     return claim.is_live and branch is None and rebased_branch(claim.name) == claim.data.get("branch")
 

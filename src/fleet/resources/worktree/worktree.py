@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from fleet.world.git.worktree_status import ListedWorktree
     from fleet.world.world import World
 
+# Seconds to wait for other changes of the repository's worktrees and branches.
 GATE_WAIT = 600.0
 
 
@@ -79,7 +80,11 @@ class Worktree:
         return "ours" if here.branch == claim.data["branch"] or is_rebasing(claim, here.branch) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the worktree, or complete a half-made one. Raise WorktreeRefused when something else is at its path."""
+        """Create the worktree, or complete a half-made one.
+
+        Raise WorktreeRefused when something else is at its path or git does not say, ForeignBranch when the task's
+        branch exists and is not provably this project's, and GitRefused when git fails.
+        """
         gate = world.git_gate(order.repository)
         gate.take(wait=GATE_WAIT)
         try:
@@ -155,7 +160,10 @@ class Worktree:
         return True
 
     def _has_own_branch(self, claim: Claim, order: Order, world: World) -> bool:
-        """Return whether the task's branch exists. Raise ForeignBranch when it is not provably this project's."""
+        """Return whether the task's branch exists.
+
+        Raise ForeignBranch when it exists, is not provably this project's, and was not created by this claim.
+        """
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
         place = (order.repository, order.branch)
@@ -165,7 +173,10 @@ class Worktree:
         return True
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the worktree if it is clean, and delete its branch if it is merged; raise GitRefused when work would be lost."""
+        """Remove the worktree if it is clean, and delete its branch if it is merged.
+
+        Raise GitRefused when work would be lost, or when `look` returns `foreign` or `unknown`.
+        """
         repository, owner = claim.data["repository"], claim.data.get("owner_mark", "")
         gate = world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
@@ -208,7 +219,7 @@ class Worktree:
 
 
 def _refuse_losing_work(claim: Claim, world: World) -> None:
-    """Raise GitRefused if somebody has written into the worktree since it was found clean."""
+    """Raise GitRefused if the worktree has work that removing it would lose, written since it was found clean."""
     whole = replace(claim, state="live")  # the files that an interrupted removal deleted are restored
     verdict = removal_verdict(whole, world, disposable=claim.data.get("disposable", ()))
     if isinstance(verdict, Keep):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Job
     from fleet.verbs.context import Context
 
+# How many jobs are looked at, the newest first.
 _MOST = 1_000
 
 
@@ -31,9 +32,9 @@ def has_runner(context: Context, ident: str) -> bool:
 
 
 def resumable_jobs(context: Context, project: str | None) -> list[Resumable]:
-    """Return the running, paused and failed jobs of this home that have no runner.
+    """Return the running, paused and failed jobs of this home that have no runner, newest first.
 
-    `project` limits this to one project; None takes all.
+    `project` limits this to one project; None takes all. Only the newest 1000 jobs, ended ones included, are looked at.
     """
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
     return [
@@ -64,11 +65,7 @@ def _resumable(row: Job) -> Resumable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """The processes that remain of a job whose runner is dead, or may be dead.
-
-    `runner` names the runner for people, '' when no claim names it. `foreign`: the claim on the processes was made by
-    another home or host. `why_kept`: why this home may not end the processes, '' when it may.
-    """
+    """The processes that remain of a job whose runner is dead or may be dead, or only the claim on such processes."""
 
     job: str
     # The runner, for people; empty when no claim names it.
@@ -91,9 +88,10 @@ class Leftovers:
 
 
 def claimed_leftovers(context: Context) -> list[Leftovers]:
-    """Return the remaining processes of every job that has an unreleased claim and no living runner.
+    """Return one entry for each unreleased claim on the processes of a job that has no living runner.
 
-    A claim of another home or host is always included, without its processes: this home cannot see them.
+    An entry has no processes when none is left. A claim of another home or host is always included, without its
+    processes: this home cannot see them.
     """
     leftovers = (_leftovers_of_claim(context, claim) for claim in _job_process_claims(context))
     return [each for each in leftovers if each is not None]

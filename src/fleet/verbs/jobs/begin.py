@@ -56,7 +56,7 @@ def read_document(file: str) -> str:
 
 
 def validate(file: str) -> Validation:
-    """Return every fault of a job's document. Runs nothing."""
+    """Return every fault of a job's document. Runs nothing. Raises BadInput for a file that cannot be read."""
     problems = [Fault.from_json(fault.as_document()) for fault in faults(read_document(file))]
     return Validation(file=file, valid=not problems, faults=problems)
 
@@ -64,7 +64,7 @@ def validate(file: str) -> Validation:
 def plan(context: Context, asked: JobRequest, environment: Mapping[str, str]) -> JobPlan:
     """Return the parameters, steps and limits that the job would run with. Changes nothing.
 
-    `environment` gives values for the variables that the document uses.
+    `environment` gives values for the variables that the document uses. Raises what `prepare` raises.
     """
     new, workflow = prepare(context, asked, environment)
     return JobPlan(
@@ -92,7 +92,8 @@ def shown_parameters(source: str, parameters: dict[str, str]) -> dict[str, str]:
 def prepare(context: Context, asked: JobRequest, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
     """Return the record and the workflow of a new job.
 
-    Raises BadInput for a bad document or variable, and the error of an engine that cannot run its steps. Writes nothing.
+    `environment` gives values for the variables that the document uses. Writes nothing. Raises NoSuchProject, BadInput
+    for a bad document, variable or id, and the error of an engine that cannot run its steps.
     """
     context.project(asked.project)
     source = read_document(asked.file)
@@ -166,8 +167,9 @@ def run_job(
 ) -> JobEnded:
     """Record a job and run it to its end. A job whose id is known runs again, with its input read again; done items stay done.
 
-    `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises ResumeInProgress
-    when another process holds the job's gate.
+    `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises what `prepare`
+    raises, ResumeInProgress when another process holds the job's gate, OtherHost for a job of another home, and Refused
+    for a cancelled job, for another job's id, and for a change of isolation while items are at work.
     """
     new, workflow = prepare(context, asked, environment)
     gate = gate_of(context, new.id)
@@ -188,7 +190,8 @@ def resume_job(context: Context, ident: str, tell: Tell, wanted: StillWanted, *,
     """Resume a job and run it to its end, holding its gate.
 
     When another process holds the gate, stop that process if `force`, else raise ResumeInProgress. `tell` is called
-    with each event of progress. The job pauses when `wanted` returns False.
+    with each event of progress. The job pauses when `wanted` returns False. Raises NoSuchJob, OtherHost for a job of
+    another home, ForceRefused when the process may not be stopped, and Refused for a job that is done or cancelled.
     """
     refuse_foreign(context, f"job {ident}", context.store.read(lambda rows: records.job_of(rows, ident)))
     gate = gate_of(context, ident)

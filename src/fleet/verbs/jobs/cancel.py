@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 def cancel(context: Context, ident: str, reason: str) -> JobCancelled:
     """Cancel a job and end its attempts. If the job has a runner, that runner ends the attempts in its next round.
 
-    Raises Refused for a job that is done.
+    `left` of the result says what could not be removed, `runner` names the runner that has yet to stop (None: there is
+    none). Raises NoSuchJob, OtherHost for a job of another home, and Refused for a job that is done.
     """
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)

@@ -36,7 +36,10 @@ def wait_of_job(context: Context, job: Job) -> str | None:
 
 
 def _describe_hold(row: EngineHold, now: int) -> str:
-    """Return, for people, until when an engine is held back; after that time, that one item tries the engine."""
+    """Return, for people, until when an engine is held back: a time, or until somebody logs in.
+
+    When that time has passed, return that one item tries the engine.
+    """
     if row.until is None:
         return f"{row.engine} is held back until somebody logs in ({row.reason})"
     if row.until <= now:
@@ -70,7 +73,10 @@ class EngineWait:
         return 0 if any(row.until is None or row.until > now for row in holds) else 1
 
     def in_words(self) -> str:
-        """Return what the job waits for, as text: the spent budget, the held engines and until when; "" for nothing."""
+        """Return the spent budget, and the held engines with their ends, as text for people; "" when there are none.
+
+        Engines whose hold has ended and that are only to be tried are named, too.
+        """
         budget, now = self.spent_budget_text(), self._context.world.clock.now()
         return ", ".join([*([budget] if budget else []), *(_describe_hold(row, now) for row in self._holds())])
 

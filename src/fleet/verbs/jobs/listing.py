@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
 
+# How many jobs are listed, and how many are named when a name fits several.
 _MOST = 1_000
 _FEW = 5
 
@@ -70,18 +71,18 @@ def find_item(context: Context, job: str, given: str) -> Item:
 
 
 def jobs(context: Context, project: str | None) -> list[JobView]:
-    """Return the jobs of a project, or of all projects, newest first."""
+    """Return the jobs of a project, or of all projects (None), newest first, at most 1000."""
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
     return [_job_view(context, row) for row in rows]
 
 
 def unfinished_jobs(context: Context) -> list[JobView]:
-    """Return the jobs that are running, paused or failed, newest first."""
+    """Return the jobs of all projects that are running, paused or failed, newest first, at most 1000."""
     return [_job_view(context, row) for row in context.store.read(lambda rows: q.unfinished_jobs(rows, most=_MOST))]
 
 
 def job(context: Context, ident: str) -> JobDetails:
-    """Return one job with its parameters, its reports and its running processes."""
+    """Return one job with its parameters, the paths of its reports and its running processes. Raises NoSuchJob."""
     row = context.store.read(lambda rows: records.job_of(rows, ident))
     return JobDetails.made_of(
         _job_view(context, row),
@@ -98,7 +99,10 @@ def _report_path(context: Context, ident: str, kind: str) -> str | None:
 
 
 def _job_processes(context: Context, ident: str) -> list[JobProcess]:
-    """Return the running processes that runners of the job started themselves, also runners that are dead."""
+    """Return the running processes that runners of the job started themselves, also runners that are dead.
+
+    Those of another home or host are left out: they cannot be seen here.
+    """
     world, running = context.world, []
     for claim in open_claims(context, ident):
         here = is_own(context, claim)
@@ -129,7 +133,10 @@ def items_of_job(context: Context, ident: str, state: str | None = None) -> Iter
 
 
 def item(context: Context, ident: str, given: str) -> ItemDetails:
-    """Return one item of the job `ident` with its failures and its steps. `given` is the item's id or the beginning of it."""
+    """Return one item of the job `ident` with its failures and its steps, those of all attempts.
+
+    `given` is the item's id or the beginning of it. Raises NoSuchItem or Ambiguous.
+    """
     row = find_item(context, ident, given)
     steps = context.store.read(lambda rows: q.steps_of_item(rows, job=ident, item=row.id))
     return ItemDetails.made_of(
@@ -151,7 +158,10 @@ def _step_view(row: JobStep) -> StepDone:
 
 
 def logs(context: Context, ident: str, given: str | None) -> Iterator[StepOutput]:
-    """Yield the output of each step of one item; of all items when `given` is None."""
+    """Yield the output files of each step of one item; of all items when `given` is None.
+
+    `given` is the item's id or the beginning of it. Empty output files were removed when their step ended.
+    """
     wanted = find_item(context, ident, given).id if given else None
     for name in sorted(context.world.files.names(paths.job_step(ident)), key=_sort_key):
         mine = name.partition(".")[0]

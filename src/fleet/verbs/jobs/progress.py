@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     JobEvent = JobChanged | ItemChanged | JobProgress
     Tell = Callable[[JobEvent], None]
 
+# The least number of seconds between two events with counts.
 _EVERY = 0.5
 
 
@@ -56,7 +57,7 @@ class ProgressReporter:
     def _progress(self, seconds: float) -> JobProgress:
         """Return the counts of the job's items, the rate of ended items per second, and the estimated seconds left.
 
-        `seconds` have passed since the runner began. The estimate is None while unknown, 0 when none is left.
+        `seconds` have passed since the runner began. The estimate is None while unknown, 0 when all items have ended.
         """
         counts = results.count(self._context, self._job)
         self._ended_before = counts.ended if self._ended_before is None else self._ended_before

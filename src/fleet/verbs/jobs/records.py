@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Item, Job, JobStep
     from fleet.store.transaction import Rows, Tx
 
+# The reason with which an item is skipped because it left the input; `bring_back` finds such items by it.
 GONE = "it is not in the input any more"
 # The event that leads to each end state of a job, and to each state of an item after a failed attempt.
 _END = {"done": "finish", "paused": "pause", "failed": "fail"}
@@ -28,7 +29,10 @@ _FAIL = {"waiting": "retry", "dead": "give_up", "parked": "park", "skipped": "sk
 
 @record(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """A job that is about to be recorded. `source` is the text of its document, `folder` the document's folder."""
+    """A job that is about to be recorded.
+
+    `source` is the text of its document, `folder` the document's folder, `home` the id of the home that runs it.
+    """
 
     id: str
     project: str
@@ -48,7 +52,10 @@ def job_of(rows: Rows, ident: str) -> Job:
 
 
 def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
-    """Return the change that records a new job, with its `parts` (setup, reduce) as items of their own."""
+    """Return the change that records a new job, with its `parts` (setup, reduce) as items of their own.
+
+    Committing it raises Contested when the id was given out before.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(new.project)
@@ -106,7 +113,7 @@ def _add_parts(tx: Tx, job: str, parts: Iterable[JobPart]) -> None:
 def begin(ident: str) -> Change[None]:
     """Return the change that records that a runner takes up the job; setup and reduce run again if they had failed.
 
-    Committing it raises Refused when there is nothing to resume.
+    Committing it raises Refused when there is nothing to resume: the job is done or cancelled.
     """
 
     def work(tx: Tx) -> None:
@@ -179,7 +186,10 @@ def add_items(ident: str, contents: list[object]) -> Change[None]:
 
 
 def bring_back(tx: Tx, job: str) -> int:
-    """Set back to waiting the items that were skipped as missing and are in the job's input again. Returns how many."""
+    """Set back to waiting the items that were skipped because they left the input, and are in it again.
+
+    Returns how many.
+    """
     return q.back_items(tx, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
 
 
@@ -333,9 +343,9 @@ def finish(job: Job, item: str, merged: str | None) -> Change[None]:
 
 
 def close_task(job: Job, slug: str, status: str, reason: str | None) -> Change[bool]:
-    """Return the change that archives the task of an item that has ended. `status` is "done", "failed" or "abandoned".
+    """Return the change that ends and archives the task of an item. `status` is "done", "failed" or "abandoned".
 
-    Committing it returns False when the item has no task, or an attempt still works on it.
+    Committing it returns False when the item has no task, or when an attempt still works on it.
     """
 
     def work(tx: Tx) -> bool:
@@ -348,7 +358,7 @@ def close_task(job: Job, slug: str, status: str, reason: str | None) -> Change[b
 
 
 def repeat_part(job: Job, part: JobPart) -> Change[None]:
-    """Return the change that lets setup or reduce run once more."""
+    """Return the change that lets setup or reduce run once more. Nothing changes while the part waits or is at work."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project)

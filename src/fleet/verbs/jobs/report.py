@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Job
     from fleet.verbs.context import Context
 
+# The size of the chart and the width of its margin, in SVG units; from how many points on a line is thinned out.
 _WIDTH, _HEIGHT, _EDGE = 720, 200, 30
 _POINTS = 300
 _COLOURS = {"done": "#2563eb", "dead": "#dc2626", "parked": "#d97706", "skipped": "#6b7280"}

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 _PAGE = 500
+# The states of the items in failed.json.
 FAILED = ("dead", "parked", "skipped")
 _ENTRY = ("id", "number", "item", "state", "started_at", "ended_at", "attempts", "commit", "reason")
 
 
 def each_item(context: Context, job: str, state: str | None = None) -> Iterator[Item]:
-    """Yield the items of a job's input, in order, without setup and reduce; with `state`, only those in that state.
+    """Yield the items of a job in the order of its input; with `state`, only those in that state.
 
-    They are read page by page, so that not all of them are in memory at once.
+    Setup and reduce are left out. Items that are no longer in the input come first. The items are read page by page, so
+    that not all of them are in memory at once.
     """
     number, ident = -(1 << 60), ""
     while True:
@@ -50,7 +52,7 @@ def map_values(context: Context, job: Job) -> dict[str, str | int]:
 
 
 def count(context: Context, job: str) -> ItemCounts:
-    """Return how many items of a job are in each state, and in total."""
+    """Return how many items of a job are in each state, and in total. Setup and reduce are not counted."""
     counts: dict[str, int] = dict.fromkeys(items.STATES, 0)
     counts.update((row.state, row.n) for row in context.store.read(lambda rows: q.count_items(rows, job=job)))
     return ItemCounts(**counts, total=sum(counts.values()))

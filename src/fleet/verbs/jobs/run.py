@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     StillWanted = Callable[[], bool]
 
+# Seconds between two looks at the items: the longest pause, the shortest, and the one while no item may start.
 _LOOK_AGAIN = 0.15
 _LOOK_SOON = 0.004
 _LOOK_LATER = 1.0
@@ -50,8 +51,9 @@ class _Halt(Exception):
 def run_to_end(context: Context, ident: str, tell: Tell, wanted: StillWanted) -> JobEnded:
     """Run a job until it is done, paused, failed or cancelled, and write its report. The caller holds the job's gate.
 
-    `tell` is called with each event of progress. The job pauses when `wanted` returns False. Raises Refused for a job
-    that is done or cancelled already.
+    `tell` is called with each event of progress. The job pauses when `wanted` returns False. `left` of the result says
+    what could not be removed, and why. Raises NoSuchJob, Refused for a job that is done or cancelled already, and
+    errors of the store. Any other FleetError in a phase of the job makes the job fail.
     """
     context.commit(records.begin(ident))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
@@ -150,7 +152,7 @@ class Runner:
         return self._context.store.read(lambda rows: records.job_of(rows, self._job.id))
 
     def _read_input(self) -> None:
-        """Read the items of the input and record them."""
+        """Read the items of the input and record them, which ends the setup phase. Raises what `items_of` raises."""
         where = run_step.Where(home=self._context.world.home, job=self._job.id, project=self._job.project, item="input",
                             attempt=1, cwd=self._setup_worktree(), folder=self._job.folder, own=True)  # fmt: skip
         values = run_step.values_of(self._context, self._job, self._workflow.steps, "input", None)
@@ -171,7 +173,7 @@ class Runner:
         return f"{self._context.world.home}/{paths.worktree(self._job.project, items.slug(self._job.id, 'setup'))}"
 
     def _run_map(self) -> None:
-        """Run all items; merge the shared checkout if they ran in it."""
+        """Run all items, merge the shared checkout if they ran in it, and go to the next phase."""
         if self._workflow.map.isolation == "none":
             self._prepare_checkout()
         self._run_part("map")
@@ -232,8 +234,9 @@ class Runner:
     def _wait_for_items(self, part: JobPart) -> None:
         """Wait until an item may have ended, at most 0.15 seconds, because the job may be cancelled meanwhile.
 
-        While the kernel cannot report the exit of the items' processes, or a process has exited whose item cannot be
-        settled yet, each wait is twice as long as the one before.
+        Wait 4 ms when the items run in the shared checkout. While the kernel cannot report the exit of the items'
+        processes, or a process has exited whose item cannot be settled yet, each wait is twice as long as the one
+        before: from 4 ms to 0.15 seconds.
         """
         clock = self._context.world.clock
         if self._runs_in_place(part):
@@ -292,7 +295,10 @@ class Runner:
         return [row for row in rows if part in {None, row.part}]
 
     def _ended_attempts(self, part: JobPart) -> list[ItemAttempt]:
-        """Settle the ended attempts at items of a part, and return them. The caller records their outcomes."""
+        """Settle the ended attempts at items of a part, and return them. The caller records their outcomes.
+
+        An item whose attempt was interrupted is put back to waiting instead.
+        """
         if self._runs_in_place(part) and self._in_place is not None:
             self._own.note(self._in_place.at_work())
             return self._in_place.collect_ended()

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def sweep_ended_items(context: Context, *, acts: bool) -> Iterator[Swept]:
-    """Release the worktrees of ended items in jobs without a runner. Without `acts`, only report them."""
+    """Release the worktrees of ended items in jobs of this home without a runner; yield a finding for each.
+
+    Without `acts`, only report them.
+    """
     for row in context.store.read(q.job_litter):
         if not is_own(context, row):
             continue  # the gate of another home's job is in that home
@@ -48,9 +51,10 @@ def _release_item(context: Context, row: JobLitter, *, acts: bool) -> Swept:
 
 
 def sweep_leftovers(context: Context, *, acts: bool) -> Iterator[Swept]:
-    """Kill the processes that dead runners left, and release their claims. Without `acts`, only report them.
+    """Kill the processes that dead runners left, and release their claims; yield a finding for each job.
 
-    Processes are left alone while their own runner, or another runner of the job, may be alive.
+    Without `acts`, only report them. Processes are left alone while their own runner, or another runner of the job, may
+    be alive.
     """
     for each in (*claimed_leftovers(context), *unclaimed_leftovers(context)):
         what, why = f"processes of job {each.job}", each.in_words()
@@ -63,6 +67,9 @@ def sweep_leftovers(context: Context, *, acts: bool) -> Iterator[Swept]:
 
 
 def _end_leftovers(context: Context, left: Leftovers) -> None:
-    """Kill the processes while holding the job's gate, so that no runner can start meanwhile."""
+    """Kill the processes while holding the job's gate, so that no runner can start meanwhile.
+
+    Raises GateHeld when a runner has started, and what `end_leftovers` raises.
+    """
     with context.world.work_gate(f"job-{left.job}", left.job):
         end_leftovers(context, left.job)

@@ -49,13 +49,13 @@ class BatchEntry:
 
     @property
     def slug(self) -> str:
-        """The slug of the task."""
+        """The slug of the task; "" when the order names none."""
         return self.order.slug or ""
 
 
 @dataclass(slots=True)
 class Results:
-    """The outcome of each task, by slug: its merge, or the error because of which it was not merged."""
+    """The outcome of each task, by slug: its merge in `merged`, or the error that prevented it in `refused`."""
 
     merged: dict[str, Merged] = field(default_factory=dict)
     refused: dict[str, Exception] = field(default_factory=dict)
@@ -71,7 +71,11 @@ def merge_entries(context: Context, entries: list[BatchEntry], results: Results)
 
 
 def _groups(context: Context, entries: list[BatchEntry]) -> list[list[BatchEntry]]:
-    """Return the tasks in groups to merge together, in the given order. A task with its own verify is a group alone."""
+    """Return the tasks in groups to merge together. A task with its own verify command is a group alone.
+
+    A group stands where its first task stands in `entries`. It takes later tasks until it is full, also those that come
+    after a task with its own verify command.
+    """
     groups: list[list[BatchEntry]] = []
     shared: list[BatchEntry] = []
     for entry in entries:

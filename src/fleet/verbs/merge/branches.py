@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def integration_branch(context: Context, project: str, repository: str) -> tuple[str, str]:
     """Return the name and the commit of the integration branch; create it from the target if it does not exist.
 
-    Raises MergesMissing when the branch was deleted together with recorded merges that are on no other branch.
+    Raises MergesMissing when the branch was deleted together with recorded merges that are on no other branch,
+    GitRefused when it cannot be created, and the error that says why when the target has no commit to start from.
     """
     name = context.settings(project).integration
     commit = context.world.git.resolve(repository, head_ref(name))
@@ -60,7 +61,10 @@ def _first_commit(context: Context, project: str, repository: str) -> tuple[str,
 
 
 def check_integration(context: Context, project: str, repository: str) -> None:
-    """Raise the error because of which no agent could start from the integration branch; return when one could. Changes nothing."""
+    """Raise the error that says why no agent could start from the integration branch. Changes nothing.
+
+    Return when the branch exists, or when `integration_branch` could create it.
+    """
     name = context.settings(project).integration
     if name in context.world.git.branches(repository, name):
         return
@@ -96,7 +100,10 @@ def target_branch(context: Context, project: str, repository: str) -> str:
 
 
 def target_choice(context: Context, project: str) -> TargetChoice:
-    """Return the target branch that is set or stored, and the branches that a person could choose instead."""
+    """Return the target branch that is set or stored, the user's current branch, and the branches that could be chosen.
+
+    These are the repository's branches without those of fleet. A stored target that no longer exists counts as none.
+    """
     repository, git = context.project(project).path, context.world.git
     followed = git.followed(repository)
     kept = context.settings(project).target or (followed if _branch_exists(context, repository, followed) else "")
@@ -153,8 +160,8 @@ def start_of_task(
     The branch is `onto` or, without it, the integration branch; never the task's own. The commit is its tip, or the tip
     of the integration branch when there is no branch `onto`. A missing integration branch is made from its target.
 
-    Without `onto`, fast-forward the integration branch to its target first, unless a merge is running or the two have
-    diverged. Raise MergesMissing when recorded merges are missing.
+    Without `onto`, first fast-forward the integration branch to its target as `follow` does, but not while a merge
+    runs. Raise MergesMissing when recorded merges are missing, and what `integration_branch` raises.
     """
     name, mine = onto or context.settings(project).integration, task_branch(slug)
     target = "" if onto else _followed_branch(context, project, repository)
@@ -183,9 +190,10 @@ def _follow_unless_merging(context: Context, project: str, repository: str) -> s
 
 
 def follow(context: Context, project: str, repository: str) -> str:
-    """Fast-forward the integration branch to its target if possible. Returns the branch's commit.
+    """Fast-forward the integration branch to its target. Returns the branch's commit, old or new.
 
-    The caller holds the merge gate.
+    The branch stays as it is when it has commits that its target lacks, when it is in use in a worktree, and when no
+    target is set or stored. The caller holds the merge gate.
     """
     name, commit = integration_branch(context, project, repository)
     git, target = context.world.git, _followed_branch(context, project, repository)

@@ -66,6 +66,9 @@ def finish(
     raised. `park` is called in the transaction that ends a failed finisher; it may park the task, and returns the stage
     at which it parked the task, else None. `advice` tells a person how to resolve a conflict, where no agent can be
     started for it.
+
+    Raises Refused when an agent works on the task or the branch has moved, and what `merge_and_verify` raises, such as
+    NotMergeable on a conflict.
     """
     begin_finisher(context, order)
     try:
@@ -181,7 +184,7 @@ def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> bool:
 
 
 def is_unchanged(now: TaskState, was: TaskState) -> bool:
-    """Return whether a task still has the status, stage, assignee and commit that it had in `was`, before its merge."""
+    """Return whether a task still has the status, stage, assignee and reported commit that it had in `was`."""
     return all(getattr(now, name) == getattr(was, name) for name in ("status", "stage", "assignee", "work"))
 
 
@@ -191,7 +194,7 @@ def record_merge(
     """Record that the work of a task is merged as `commit`; archive the task and release its worktree.
 
     `facts` are the columns integration, made, work and base of a row in the table `merges`. None, for work that was
-    merged by a pull request, adds no row.
+    merged by a pull request, adds no row. Returns the merge, with what could not be released in `left`.
     """
     commit_merge(context, project, slug, commit=commit, facts=facts)
     return release_merged(context, project, slug, commit=commit)

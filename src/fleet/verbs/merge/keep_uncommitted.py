@@ -20,6 +20,7 @@ from fleet.world.git.nested.keep_uncommitted import keep_dirty
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
+# Seconds to wait for the work lock of the task.
 _WAIT = 10.0
 
 
@@ -40,7 +41,7 @@ class KeptWork(OfTask):
 
 
 def kept_worktrees(context: Context) -> list[KeptTree]:
-    """Return the worktrees of archived tasks that must not be deleted, with the reasons, such as uncommitted work."""
+    """Return this home's worktrees of archived tasks that must not be deleted, each with the reason."""
     return [
         KeptTree(
             project=claim.project or "",

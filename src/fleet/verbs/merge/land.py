@@ -25,7 +25,10 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
 
     A target that is checked out is moved only in the checkout at `here`, where the person is, and only when git
     overwrites no change there. Otherwise nothing is changed: `why` gives the reason, and `run` is the command that
-    lands the work.
+    lands the work. Nothing is moved when there is nothing to land.
+
+    Raises MergesMissing when recorded merges are missing. Raises Refused when git does not say what would land, and for
+    a target that is checked out nowhere when it has commits of its own or moved meanwhile.
     """
     repository, git = context.project(project).path, context.world.git
     refuse_missing(context, project)
@@ -65,8 +68,8 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
 def waiting_to_land(context: Context, project: str) -> ToLand | None:
     """Return how many commits of the integration branch wait to land.
 
-    None when there are none, or when git cannot tell. Creates no branch. Settings and repositories that cannot be read are
-    shown by the status page as obstacles.
+    None when there are none, when there is no integration branch or no target, and when git or the settings cannot be
+    read, which the status page shows as an obstacle. Creates no branch.
     """
     repository, git = context.project(project).path, context.world.git
     try:

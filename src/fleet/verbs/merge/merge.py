@@ -115,7 +115,10 @@ def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
 
 
 def is_finished(state: TaskState) -> bool:
-    """Return whether a task is at the stage `finisher`, or is done: marked by a person, or merged already."""
+    """Return whether a task is done, or is open or in progress at the stage `finisher`.
+
+    A done task is merged, or a person has marked it as done. False for a task that is blocked or failed at that stage.
+    """
     return state.status == "done" or (state.status in {"in_progress", "open"} and state.stage == "finisher")
 
 
@@ -134,7 +137,7 @@ def park_if_moved(context: Context, project: str, slug: str, state: TaskState, t
 def _refuse_without_branch(context: Context, project: str, slug: str, state: TaskState) -> NoReturn:
     """Raise NotMergeable for a task without a branch, and park it.
 
-    A task that is archived, or done without any work, is not parked.
+    The task is not parked when it is archived, or when it is done and no work of it is known.
     """
     missing = f"there is no branch {task_branch(slug)}"
     deleted = _describe_deleted_branch(slug, state)
@@ -213,7 +216,10 @@ def describe_work_outside_branch(context: Context, project: str, slug: str, inte
 
 
 def _describe_uncommitted_work(context: Context, project: str, slug: str) -> Elsewhere | None:
-    """Return the uncommitted files in a task's worktree, as a reason against its merge; None when it is clean or missing."""
+    """Return the uncommitted files in a task's worktree, or that git does not name them, as a reason against its merge.
+
+    None when the worktree is clean or missing.
+    """
     path = f"{context.world.home}/{paths.worktree(project, slug)}"
     if not os.path.isdir(path):
         return None

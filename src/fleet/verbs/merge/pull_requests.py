@@ -99,7 +99,8 @@ def start_pull_request_check(context: Context, project: str) -> list[str]:
 def update_pull_requests(context: Context, project: str) -> list[PullRequestView]:
     """Open missing pull requests and check open ones, each at most once a minute. Returns the state of each.
 
-    A pull request that could not be opened or checked has the state `unknown` and the reason in `why`.
+    A pull request has the state `unknown` and the reason in `why` when NotPulled, Contested or WorkMoved was raised for
+    it. Any other error is raised at once, as is GateHeld while another process updates the project's pull requests.
     """
     views = []
     with context.world.project_gate(project, "pulls"):
@@ -145,7 +146,10 @@ def _last_checks(context: Context, project: str) -> dict[str, int]:
 
 
 def _record_check_time(context: Context, project: str, last_checks: dict[str, int], slug: str) -> None:
-    """Write to the file of check times that the pull request of this task is being checked now."""
+    """Write to the file of check times that the pull request of this task is being checked now.
+
+    `last_checks` gets the time, too; the file forgets times that are older than a minute.
+    """
     now = context.world.clock.now()
     last_checks[slug] = now
     recent = {task: at for task, at in last_checks.items() if now - at < CHECK_INTERVAL}
@@ -250,7 +254,10 @@ def _finish_if_merged(context: Context, project: str, slug: str, repository: str
 
 
 def _fast_forward_integration(context: Context, project: str, repository: str, remote_tip: str) -> None:
-    """Fast-forward the integration branch to a commit of the remote, unless the branch is checked out."""
+    """Fast-forward the integration branch to a commit of the remote.
+
+    Do nothing when the branch has commits of its own, or is in use in a worktree.
+    """
     git = context.world.git
     integration, old = integration_branch(context, project, repository)
     if (

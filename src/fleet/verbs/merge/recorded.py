@@ -99,7 +99,10 @@ def _merge_view(row: Merge, *, missing: bool) -> MergeView:
 
 
 def acknowledge_merges(context: Context, project: str, reason: str) -> MergesAcknowledged:
-    """Record that the missing merges of a project are gone on purpose, with the person's reason."""
+    """Record that the missing merges of a project are gone on purpose, with the person's reason.
+
+    Nothing changes when none is missing. Raises BadInput for a bad reason, GitRefused when git cannot look for merges.
+    """
     why = texts.text("reason", reason)
     missing = missing_merges(context, project)
 

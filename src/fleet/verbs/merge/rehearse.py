@@ -21,6 +21,8 @@ def rehearse(context: Context, project: str, slug: str) -> Tried:
     """Merge and verify a task's branch without moving any branch. Returns whether that worked, and what happened.
 
     Waits while a merge of the project runs. A conflict, a failed verify and a missing branch are returned, not raised.
+    `commit` of the result is the tip of the task's branch, None without a branch. Raises whatever else `finish` raises,
+    such as SetupFailed, or Refused while an agent works on the task.
     """
     with merge_turn(context, project, [slug]):
         finish_dead_merges(context, project)

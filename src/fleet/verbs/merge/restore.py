@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def restore_merges(context: Context, project: str) -> MergesRestored:
     """Put every missing merge back onto the integration branch. Commits that are on the branch stay there.
 
-    Raises GateHeld while a merge runs, BranchInUse when the branch is checked out, Refused on a conflict.
+    Raises GateHeld while a merge runs, BranchInUse when the branch is checked out, Refused on a conflict or when the
+    branch moved meanwhile. Then nothing is changed.
     """
     with context.world.project_gate(project, "merge"):
         missing = missing_merges(context, project)

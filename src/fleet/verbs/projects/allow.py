@@ -13,11 +13,12 @@ from fleet.world.home import allowed, paths
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
+# Seconds to wait for another process that writes a rule.
 _GATE_WAIT = 10.0
 
 
 def approved_commands(context: Context, project: str) -> Allowed:
-    """Return the commands that a person has permanently allowed in a project."""
+    """Return the commands that a person has permanently allowed in a project; none when their file cannot be read."""
     return allowed.read(context.home, project, context.project(project).added_at)
 
 
@@ -27,7 +28,10 @@ def refuse_unreadable_rules(context: Context, project: str) -> None:
 
 
 def remember_rule(context: Context, project: str, rule: Allowed) -> None:
-    """Add a rule, which a person has approved, to a project's file of rules. Raises BadSetting when that file cannot be read."""
+    """Add a rule, which a person has approved, to a project's file of rules.
+
+    Raises BadSetting when that file cannot be read, GateHeld when another process writes it for more than ten seconds.
+    """
     added_at = context.project(project).added_at
     gate = context.world.project_gate(project, "allow")
     gate.take(wait=_GATE_WAIT)

@@ -46,7 +46,8 @@ def clear(context: Context, project: str) -> Cleared:
     """Stop the coordinator and the agents, end the tasks that hold something, and release their worktrees.
 
     Uncommitted work is first committed to refs of its own, which `kept` lists. A task that had not ended is abandoned;
-    its reason names the status it had. `left` says what could not be released, and why.
+    its reason names the status it had. `left` says what could not be stopped or released, and why. When something could
+    not be stopped, nothing is ended or released.
     """
     stopped = down(context, project)
     if stopped.left:

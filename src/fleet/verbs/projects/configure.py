@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def configure(context: Context, project: str, wanted: Mapping[str, str | list[str]]) -> list[str]:
     """Write settings into the project's fleet.toml. Returns the names of those that changed.
 
-    Raises BadSetting when the file cannot take a value, for example because of the way in which the file is written.
+    The file is made if it is missing. Raises BadSetting, and writes nothing, when the file cannot be read, or cannot
+    take a value, for example because of the way in which the file is written.
     """
     path = f"{context.project(project).path}/{PROJECT_FILE}"
     before = text_of(path) if os.path.lexists(path) else ""

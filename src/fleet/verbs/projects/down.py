@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
     from fleet.verbs.context import Context
 
+# How many unfinished jobs, of all projects, are looked at.
 _MOST_JOBS = 1_000
 _RUNNING_JOB = "running"
 

@@ -14,6 +14,7 @@ from fleet.store.transaction import Change
 if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
 
+# The queries that remove a project's rows, in this order; the row of the project itself is the last.
 _REMOVALS = (
     q.remove_wake,
     q.remove_restarts,
@@ -37,7 +38,8 @@ _REMOVALS = (
 def register(*, name: str, path: str) -> Change[Registration]:
     """Return the change that registers a repository under a name; repeating it changes nothing.
 
-    Committing it raises ProjectTaken when the name has another path, or the path another name.
+    Raises BadInput for a bad name. Committing it raises ProjectTaken when the name has another path, or the path
+    another name.
     """
     names.project(name)
 

@@ -55,14 +55,15 @@ def is_on(context: Request, project: str) -> bool:
 
 
 def controlled_projects(context: Request) -> list[str]:
-    """Return the projects whose coordinator may be controlled from another device."""
+    """Return the projects whose coordinator may be controlled from another device; [] when that is off for all."""
     return [] if is_off_for_all(context) else [row.project for row in context.store.read(q.remote_controlled)]
 
 
 def turn_up_if_unset(context: Context, project: str) -> list[str]:
-    """Turn a project's remote control on before its coordinator starts, unless it was set or is off for all projects.
+    """Turn a project's remote control on before its coordinator starts.
 
-    A failure is not raised: it is among the returned warnings, [] when there are none.
+    Do nothing when somebody has set it, to up or down, or when it is off for all projects. When it could not be turned
+    on, the error is not raised but returned as a warning; else [] is returned.
     """
     if is_off_for_all(context):
         return []

@@ -23,14 +23,12 @@ if TYPE_CHECKING:
 
 
 class Untrusted(Value):
-    """The settings of a project that wait for a person's trust.
-
-    `values` are all guarded values in the file, by the setting's name.
-    """
+    """The settings of a project that wait for a person's trust (`changes`), and the file that they are in."""
 
     file: str
     changes: list[TrustChange]
-    # The value of every guarded setting in the file. `trust` is given these, so that a person trusts what was shown.
+    # The value of every setting in the file that needs trust, by name. `trust` is given these, so that a person trusts
+    # what was shown.
     values: dict[str, Any]
 
 
@@ -50,7 +48,7 @@ def _changes(values: dict[str, Any], trusted: dict[str, Any]) -> list[TrustChang
 
 
 def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
-    """Record these values as trusted, in place of those trusted before. Returns what was changed.
+    """Record these values, by the setting's name, as trusted in place of those before. Returns what was changed.
 
     The operation log gets the names of the settings and a hash, not the values. The operation is committed before the
     file with the values is written: if the process dies in between, nothing is trusted yet, and the next call writes

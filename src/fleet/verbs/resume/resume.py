@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
     from fleet.verbs.context import Context
 
+# How many commits or files a briefing lists, and how often a dispatch that keeps changing is looked at.
 _MOST = 20
 _TRIES = 5
 
@@ -46,8 +47,9 @@ _TRIES = 5
 def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
     """Start a successor for the named dispatch, session or task. `force` stops a process that holds the work lock.
 
-    Raises NotResumable when the agent may be alive, has finished, or belongs to another home; ResumeInProgress when
-    another process holds the work lock.
+    `project` limits a slug to one project. Raises NoSuchDispatch; NotResumable when the agent may be alive, has
+    finished, or belongs to another home; ResumeInProgress when another process holds the work lock; ForceRefused when
+    that process may not be stopped; CoordinatorLives when a coordinator to resume may live.
     """
     row = recorded_dispatch(context, find_dispatch_to_resume(context, given, project))
     _refuse_foreign(context, row)
@@ -67,7 +69,8 @@ def resume(context: Context, given: str, *, project: str | None = None, force: b
 def find_dispatch_to_resume(context: Context, given: str, project: str | None) -> str:
     """Return the id of the dispatch that `given` names: an id, a session's name, a slug or @last.
 
-    `project` limits a slug to one project, None searches all. Raises NoSuchDispatch when there is none.
+    `project` limits a slug to one project, None searches all. A slug leads to the newest attempt. Archived dispatches
+    are found, too. Raises NoSuchDispatch when there is none.
     """
     project, bare = names.project_and_slug(given, project)
     if names.is_session(given):
@@ -133,7 +136,8 @@ def _wanted_like(row: Dispatch) -> Wanted:
 def _newest_attempt(context: Context, row: Dispatch, slug: str) -> Dispatch:
     """Return the newest attempt at the task.
 
-    Raises NotResumable unless that is the named dispatch `row`, or one that resumed it, directly or through others.
+    Raises NotResumable when that is neither the named dispatch `row` nor one that resumed it, directly or through
+    others, and when no attempt at the task is left that is not archived.
     """
     last = context.store.read(lambda rows: q.last_of_task(rows, project=row.project, slug=slug))
     if last is None:
@@ -208,7 +212,7 @@ def _not_resumable(row: Dispatch, why: str) -> errors.NotResumable:
 
 
 def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> str:
-    """Return the text that tells a successor how its predecessor ended and which work it left.
+    """Return the text that tells a successor how its predecessor (`row`) ended and which work it left.
 
     `goes_on`: the successor continues the predecessor's conversation.
     """

@@ -42,7 +42,10 @@ def settle_and_list_resumable(context: Context, project: str | None = None) -> l
 
 
 def resume_all(context: Context, project: str | None = None) -> ResumedMany:
-    """Resume everything that was interrupted. Work that cannot start now is returned as waiting, with the reason."""
+    """Settle the dead, then resume everything that was interrupted, in one project or (None) in all.
+
+    Work that cannot start now is returned as waiting, with the reason.
+    """
     _settle_dead(context, project)
     return _resume_each(context, [work for work in settle_and_list_resumable(context, project) if work.interrupted])
 
@@ -74,7 +77,7 @@ def _resumed_boot(context: Context) -> str:
 
 
 def _is_of_old_boot(context: Context, work: Resumable) -> bool:
-    """Return whether the process that did the work belonged to an earlier boot.
+    """Return whether the process that did the work is known, and belonged to an earlier boot.
 
     Work that was interrupted since the boot is not resumed after it; a person decides about that.
     """

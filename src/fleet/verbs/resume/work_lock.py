@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.files.gates import Gate, Holder
 
+# Seconds to wait for the work lock, and for a process to end after each of the two signals.
 WAIT = 10.0
 _GRACE = 3.0
+# How the subject of a holder begins that only removes or moves files.
 _CLEANUP = "letting go of "
+# Seconds between two looks at the lock, and how often its holder is looked at before it is stopped.
 _LOOK_AGAIN = 0.05
 _LOOKS = 20
 

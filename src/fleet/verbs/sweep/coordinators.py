@@ -1,4 +1,7 @@
-"""Sweep what replaced coordinators left: candidates that cannot prove themselves, unused nonces, old nonces and messages."""
+"""Sweep what replaced coordinators left: candidates that cannot prove themselves, nonces, and old messages.
+
+A nonce is the secret with which a new coordinator proves itself, once; people read of it as its proof.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from fleet.verbs.context import Context
 
+# The environment variable with the number of days that presented nonces are kept, and the numbers without it.
 RETENTION = "FLEET_REPLACE_NONCE_RETENTION_DAYS"
 _PROOF_DAYS = 30
 _MESSAGE_DAYS = 7
@@ -37,9 +41,10 @@ def sweep_candidates(context: Context, *, acts: bool) -> Iterator[Swept]:
 
 
 def sweep_proofs_and_messages(context: Context, *, acts: bool) -> Iterator[Swept]:
-    """Yield a finding for each nonce that no coordinator ever presented.
+    """Yield a finding for each nonce that its coordinator never presented, and for old nonces and messages.
 
-    Then report presented nonces and acknowledged messages that are old; with `acts`, delete these.
+    With `acts`, delete presented nonces and acknowledged messages that are older than their retention; nonces that were
+    never presented stay. Raises BadInput when the environment names no number of days.
     """
     for row in context.store.read(q.stale_nonces):
         why = f"this new coordinator of {row.project} never proved itself"

@@ -49,7 +49,7 @@ def reconcile_coord_state(context: Context, *, write: bool) -> dict[str, Stale]:
 
 
 def _is_part_of(written: object, wanted: object) -> bool:
-    """Return whether nothing in the written document contradicts the wanted one; entries may be missing."""
+    """Return whether the written document has nothing that the wanted one does not have; entries may be missing."""
     if isinstance(written, dict) and isinstance(wanted, dict):
         return all(name in wanted and _is_part_of(value, wanted[name]) for name, value in written.items())
     return written is None or written == wanted

@@ -32,6 +32,7 @@ class SweepOutcome:
 def act_on(what: str, why: str, proof: str, action: str, acts: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
     """Call `act` if `acts` is true, and return the finding with the outcome; else return what would be done.
 
+    `what` was found, `why` says why something has to be done about it, and `proof` what shows that it may be done.
     `action` says what `act` does, as an infinitive. `act` returns a `SweepOutcome`, a list of what could not be
     released, or False for a failure; anything else means success. An error that `act` raises is a failure, too.
     """

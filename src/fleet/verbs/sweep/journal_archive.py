@@ -14,13 +14,17 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
+# How large the archive may grow, and which journals are deleted when somebody prunes it without an age.
 MOST_BYTES = 100_000_000
 DEFAULT_AGE = "90d"
 _NAME = re.compile(r"[0-9a-f]{8}-(\d+)\.json")
 
 
 def prune_journals(context: Context, *, older_than: str | None) -> Pruned:
-    """Delete archived journals older than an age (default 90 days). The ids of their dispatches are never used again."""
+    """Delete the journals that were archived longer ago than an age (default 90 days), and return how many.
+
+    The ids of their dispatches are never used again. Raises BadInput for a text that is no duration.
+    """
     before = context.world.clock.now() - duration(older_than or DEFAULT_AGE)
     times = {name: _archived_at(name) for name in context.world.files.names(paths.JOURNALS)}
     old = [name for name, at in times.items() if at is not None and at < before]
@@ -29,9 +33,9 @@ def prune_journals(context: Context, *, older_than: str | None) -> Pruned:
 
 
 def journals_over_limit(context: Context) -> list[str]:
-    """Return the file names of the journals to delete so that the archive is below its size limit, oldest first.
+    """Return the file names of the journals to delete so that the archive has at most MOST_BYTES, oldest first.
 
-    [] when it is below the limit already. Journals of the last day are never among them.
+    [] when it is not larger. Journals of the last day are never among them, even if the archive stays too large.
     """
     sizes = _journal_sizes(context)
     total, surplus = sum(sizes.values()), []

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing, Pane
 
 _INBOX = re.compile(r"([0-9a-f]{8})\.md")
+# How long after the end of its dispatch a prompt file is late.
 _LATE = 168 * HOUR
 
 
@@ -116,7 +117,10 @@ def sweep_cgroups(context: Context, *, acts: bool) -> Iterator[Swept]:
 
 
 def sweep_files(context: Context, *, acts: bool) -> Iterator[Swept]:
-    """Report prompts and worktrees that have no claim; they are never deleted. With `acts`, delete leftover files."""
+    """Report prompts and worktrees that have no claim; they are never deleted.
+
+    With `acts`, also delete fleet's own leftover files, without a finding.
+    """
     if acts:
         _remove_leftover_files(context)
     held = {row.name for row in context.store.read(q.open_claims)}

@@ -1,8 +1,9 @@
 """Sweep: find and release what dead or ended dispatches left behind, and report what a person has to look at.
 
-A thing is destroyed only when its dispatch has ended, it has this home's mark, and its kind recognises it as ours;
-never because of its age or name, or because no row was found. An error is not proof of absence. Without `acts`, nothing
-changes.
+A thing of a dispatch is destroyed only when the dispatch has ended, the thing has this home's mark, and its kind
+recognises it as ours; never because of its age or name alone, or because no row was found. An error is not proof of
+absence. What fleet keeps for a time only (trash, old proofs and messages, journals) is deleted when that time is over.
+Without `acts`, nothing changes.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing
 
+# Why a person has to look at a coordinator that has lost its seat, and, by cause, at any other dispatch that is left
+# alone.
 _UNSEATED = "another coordinator is in the seat, or nobody"
 _STANDING = {
     "foreign": "another home's or host's",
@@ -64,10 +67,12 @@ _STANDING = {
 
 
 def sweep(context: Context, *, acts: bool, phases: frozenset[str]) -> list[Swept]:
-    """Run the named phases: orphans, retry-releases, reconcile-derived. Returns the findings; changes things only with `acts`.
+    """Run the named phases and return their findings. Changes things only with `acts`.
 
-    The phase `warm-trees`, together with `retry-releases`, also removes the merge trees that are kept for the next
-    merge.
+    `orphans` ends what is left of dead dispatches and finds things without an owner, `retry-releases` releases what
+    ended dispatches, tasks and jobs hold, and `reconcile-derived` rewrites each coord-state.json. The phase
+    `warm-trees`, together with `retry-releases`, also removes the merge trees that are kept for the next merge. While
+    the clock is doubted, nothing is deleted because of its age.
     """
     doubt = why_clock_doubted(context) if acts else ""
     findings: list[Swept] = [_finding_of_clock(doubt)] if doubt else []
@@ -110,7 +115,7 @@ def _finding_of_clock(doubt: str) -> Swept:
 
 
 def _dispatches_by_end(context: Context, *, ended: bool) -> list[Dispatch]:
-    """Return the dispatches of all projects that have ended; with `ended` False, those that have not."""
+    """Return the ended dispatches of all projects that are not archived; with `ended` False, the unfinished ones."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
 
@@ -276,7 +281,7 @@ def _why_claims_kept(context: Context, claims: list[Claim], listing: Listing, *,
 
 
 def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
-    """Return why a claim of an ended dispatch cannot be released; "" when it can."""
+    """Return why a claim of an ended dispatch, or of a bundle, cannot be released; "" when it can."""
     if not is_own(context, claim):
         return f"{claim} belongs to {owner_of(context, claim)}; {disown_hint(claim.dispatch or 'ID')}"
     kind = KINDS.get(claim.kind)
@@ -293,9 +298,9 @@ def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
 
 
 def _sweep_long_ended_tasks(context: Context, *, acts: bool) -> Iterator[Swept]:
-    """Archive tasks that failed or were abandoned longer ago than `task.archive_after`.
+    """Archive tasks that failed or were abandoned longer ago than the setting `task.archive_after`.
 
-    Without `acts`, only report them. Done tasks are left out: a merge archives them.
+    Without `acts`, only report them. Done tasks are left out, because a merge archives them; so are the tasks of jobs.
     """
     now = context.world.clock.now()
     for project in [row.name for row in context.store.read(q.all_projects)]:
@@ -379,7 +384,10 @@ def _sweep_journal_archive(context: Context, *, acts: bool) -> Iterator[Swept]:
 
 
 def _stop_empty_server(context: Context) -> None:
-    """Stop this home's tmux server when it has no sessions, unless a dispatch is unfinished or starting."""
+    """Stop this home's tmux server when it has no sessions.
+
+    Do nothing while a dispatch of this home is unfinished, or while another process holds the gate for tmux.
+    """
     if any(is_own(context, row) for row in _dispatches_by_end(context, ended=False)):
         return
     gate = context.world.gate("tmux")

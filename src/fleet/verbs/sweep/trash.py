@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     AnyTrash: TypeAlias = KeptTrash | Trash
 
+# Why the files are kept, as the row of the trash says it.
 _WHY = "ignored files that no setting calls disposable"
 
 
@@ -42,9 +43,9 @@ def has_room(context: Context, size: int, limit: int) -> bool:
 
 
 def put_aside(context: Context, claim: Claim, aside: Aside) -> str:
-    """Move ignored files of a worktree into the trash. Returns "".
+    """Move ignored files of a worktree into the trash. Returns "" when they were moved.
 
-    On failure, move them back and return why.
+    On failure, move them back and return why, as a sentence.
     """
     row = _new_row(context, claim, aside)
     context.commit(_record_intent(row))
@@ -98,7 +99,7 @@ def _with_current_count(context: Context, row: AnyTrash) -> AnyTrash:
 
 
 def _record_count(row: AnyTrash) -> Change[None]:
-    """Return the change that records how many files are left in a trash folder."""
+    """Return the change that records how many files are left in a trash folder: the numbers in `row`."""
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
@@ -135,8 +136,9 @@ def _record_end(row: AnyTrash, why: str) -> Change[None]:
 def bring_back(context: Context, claim: Claim) -> list[str]:
     """Move files from the trash back into their worktree.
 
-    Returns a line for each trash folder whose files could not be moved, with the reason. The caller holds the task's work
-    lock. While git may still be removing the worktree, nothing is moved.
+    Returns a line for each trash folder whose files could not all be moved, with the reason; [] when there is none. The
+    caller holds the task's work lock. While git may still be removing the worktree, or when its claim is no longer
+    recorded, nothing is moved.
     """
     rows = context.store.read(lambda snapshot: q.trash_of_claim(snapshot, claim=claim.id, home=own_home_id(context)))
     if not rows:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def sweep_warm_trees(context: Context, *, every: bool, acts: bool) -> Iterator[Swept]:
-    """Release warm trees that no merge can use any more; with `every`, also those that the next merge would use.
+    """Release this home's warm trees that no merge can use any more; with `every`, also those kept for the next merge.
 
-    Without `acts`, only report them.
+    Yields a finding for each. Without `acts`, only report them.
     """
     for row in context.store.read(q.claims_of_projects):
         claim = Claim.of(row)

@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 
 class NewTask(Value):
-    """The fields of a task that is to be added.
+    """The fields of a task that is to be added. None or '' in a field means that the task has none.
 
-    None or '' in a field means that the task has none. `not_before` is a time in milliseconds; `not_before_said` is how the
-    person wrote it, if relative ("in 2 hours").
+    Without a `slug`, the task gets one made from its title. `after` are the slugs of the tasks that it waits for.
+    `not_before` is a time in milliseconds; `not_before_said` is how the person wrote it, if relative ("in 2 hours").
     """
 
     project: str
@@ -62,7 +62,8 @@ class NewTask(Value):
 def add(new: NewTask) -> Change[Added]:
     """Return the change that adds an open task. A task without a slug gets one made from its title.
 
-    Committing it raises NoSuchProject, SlugTaken, NoSuchTask for a missing dependency, or DependencyCycle.
+    Raises BadInput for a name or text that the store cannot keep. Committing it raises NoSuchProject, SlugTaken,
+    NoSuchTask for a missing dependency, or DependencyCycle for a task that waits for itself.
     """
     task = checked_task(new)
     after = [names.slug(each) for each in dict.fromkeys(new.after)]

@@ -25,6 +25,7 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany
 
     Every task gets the fields of `like`, except that an item's own model replaces the model of `like`. Only items that are
     not indented under another item get the dependencies of `like`. `name` is the file's name, for the operation log.
+    Raises ImportRefused with every bad item; committing the change raises what `planned_tasks` raises.
     """
     drafts = _checked_drafts(items, like)
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]:
     """Return the change that claims a task for the caller.
 
-    Only one of several callers succeeds; for the others, committing raises TaskHeld. For an open task that is not ready
-    it raises NotReady. With `override`, a person claims such a task too, or takes a task from its assignee. Nothing
-    changes when the caller has claimed the task already.
+    Only one of several callers succeeds; for the others, committing raises TaskHeld. It raises NotReady for an open
+    task that is not ready, IllegalStep for a task that is not open and that nobody works on, and NotAllowed for an
+    agent that was started on another task. With `override`, a person claims an open task that is not ready, too, or
+    takes a task from its assignee. Nothing changes when the caller has claimed the task already.
     """
     names.project(project)
     names.slug(slug)
@@ -58,7 +59,8 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclai
     """Return the change that gives a claimed task back: the task is open again.
 
     With `override`, a person gives back a task that somebody else has claimed; without it, committing raises
-    NeedsOverride. For an agent that has lost the task, committing raises Superseded.
+    NeedsOverride. For an agent that has lost the task, committing raises Superseded; for a task that nobody has
+    claimed, IllegalStep.
     """
     names.project(project)
     names.slug(slug)

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from fleet.store.queries import TaskState
     from fleet.store.transaction import Tx
 
-# The fields that say what the agent has to do; changing them while an agent works needs --override.
+# The fields that say what the agent has to do; changing them while somebody else works on the task needs --override.
 _ORDERS = frozenset({"title", "description", "verify", "engine", "model"})
+# The fields that can be emptied.
 _CLEARABLE = ("not_before", "verify", "engine", "model")
 
 
 class Edit(NamedTuple):
     """What to change in a task. None leaves a field as it is; `clear` names the fields to empty.
 
-    `not_before` is a time in milliseconds; `not_before_said` is how the person wrote it, if relative ("in 2 hours").
+    `add_after` and `drop_after` are the slugs of tasks that it is to wait for, or no longer. `not_before` is a time in
+    milliseconds; `not_before_said` is how the person wrote it, if relative ("in 2 hours").
     """
 
     project: str
@@ -52,7 +54,8 @@ def edit(wanted: Edit) -> Change[Edited]:
 
     When somebody else works on the task, a change of its dependencies, title, description, verify command, engine or
     model needs `override` (else committing raises NeedsOverride); it reopens the task and supersedes that agent or
-    person. A task whose work waits for review or merge stays at its stage.
+    person. A task whose work waits for review or merge stays at its stage. Committing it raises NoSuchTask for the task
+    or a new dependency, and DependencyCycle.
     """
     fields = _new_values(wanted)
     project, slug = names.project(wanted.project), names.slug(wanted.slug)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Need, WholeTask
     from fleet.store.transaction import Rows
 
+# How many dependencies an explanation names.
 MOST = 200
 
 

@@ -29,7 +29,7 @@ _SECTIONS = {
 def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
     """Return every task of a project as a node for export, from one snapshot, so that all dependencies are included.
 
-    Without `archived`, archived tasks are left out.
+    Without `archived`, archived tasks are left out. Raises NoSuchProject.
     """
     return store.read(lambda rows: _all_nodes(rows, project, archived=archived))
 

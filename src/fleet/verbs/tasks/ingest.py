@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int], None]
 
+# How many tasks are written at once.
 BATCH = 2_000
+# The columns of a task that an import takes over as they are.
 _COPIED = [
     "slug",
     "title",
@@ -41,11 +43,10 @@ _COPIED = [
 def ingest(
     *, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None
 ) -> Change[Imported]:
-    """Return the change that adds all tasks of a file of JSON Lines.
+    """Return the change that adds all tasks of a file of JSON Lines, given as its `lines`.
 
     `name` is the file's name, for the operation log; `progress` is called with the number of tasks written so far.
-
-    Committing it raises ImportRefused, with every finding, if any line is wrong.
+    Committing it raises NoSuchProject, and ImportRefused, with every finding, if any line is wrong.
     """
     names.project(project)
     content = blake2s()

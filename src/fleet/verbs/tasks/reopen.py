@@ -38,7 +38,7 @@ def retry(*, project: str, slug: str, anew: bool = False) -> Change[Reopened]:
 
 
 def pause(*, project: str, slug: str, paused: bool) -> Change[Paused]:
-    """Return the change that pauses a task, or ends the pause. A running agent is not stopped."""
+    """Return the change that pauses a task, or, with `paused` False, ends its pause. A running agent is not stopped."""
     names.project(project)
     names.slug(slug)
 
@@ -74,7 +74,10 @@ def archive(*, project: str, slug: str) -> Change[Archived]:
 
 
 def archive_ended(*, project: str, age: int) -> Change[ArchivedMany]:
-    """Return the change that archives every task of a project that ended at least `age` milliseconds ago."""
+    """Return the change that archives every task of a project that ended at least `age` milliseconds ago.
+
+    The tasks of jobs are left out: a job archives them itself.
+    """
     names.project(project)
 
     def work(tx: Tx) -> ArchivedMany:

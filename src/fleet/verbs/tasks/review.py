@@ -28,17 +28,21 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, TaskState
     from fleet.store.transaction import Rows, Tx
 
+# More than there are tasks.
 _ALL = 1 << 60
 ACCEPT: ReviewVerdict = "accept"
 SEND_BACK: ReviewVerdict = "send back"
-# The event in the table of task steps for each verdict, and the stage at which the task continues.
+# For each verdict: its event in the table of task steps, the stage where the task continues, and the word in its log.
 _EVENT: dict[ReviewVerdict, VerdictEvent] = {"accept": "accept", "send back": "send_back"}
 _STAGE: dict[ReviewVerdict, str] = {"accept": "finisher", "send back": "fix"}
 _LOGGED: dict[ReviewVerdict, str] = {"accept": "accepted", "send back": "sent back"}
 
 
 def waiting(rows: Rows, project: str | None = None, *, most: int = _ALL) -> list[Waiting]:
-    """Return the tasks that wait for a verdict, most urgent first, of all projects or of one."""
+    """Return the tasks that wait for a verdict and on which no agent works, most urgent first, at most `most`.
+
+    They are of one project or, for None, of all.
+    """
     queue = q.review_queue(rows, project=project, most=most)
     return [Waiting.made_of(row, changed_at=iso(row.changed_at)) for row in queue]
 
@@ -56,9 +60,10 @@ def record_verdict(
 ) -> Change[VerdictView]:
     """Return the change that records a verdict of a person, or of the task's reviewer, on the commit `work`.
 
-    `work` is None when the task has no branch. Repeating a verdict changes nothing. Committing it raises IllegalStep
-    when the task does not wait for a verdict, for example because another one was given before; Contested for a person
-    while an agent works on the task; Superseded for an agent that is not the task's reviewer now.
+    `work` is None when the task has no branch. Repeating a verdict changes nothing. Raises BadInput for work that is
+    sent back without comments, and for comments that are too long. Committing it raises IllegalStep when the task does
+    not wait for a verdict, for example because another one was given before; Contested for a person while an agent
+    works on the task; Superseded for an agent that is not the task's reviewer now.
     """
     names.project(project)
     names.slug(slug)
@@ -86,7 +91,10 @@ def record_verdict(
 
 
 def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | None:
-    """Return the reviewer's dispatch if an agent gives the verdict; None for a person. Raises Superseded for any other agent."""
+    """Return the dispatch of the task's reviewer if that agent gives the verdict; None for a person.
+
+    Raises Superseded for any other agent.
+    """
     if tx.caller.dispatch is None:
         return None
     fence.check_agent(project, slug, was, tx.caller)

@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Store
     from fleet.verbs.context import Context
 
+# How many tasks are read at once; more than there are tasks.
 PAGE = 500
 EVERYTHING = 1 << 60
 
 
 class Filters(Value):
-    """Which tasks to list; None matches every task. With `archived`, archived tasks are listed too."""
+    """Which tasks to list; None matches every task. With `archived`, archived tasks are listed too.
+
+    `text` has to be in the slug, the title or the description, in upper or lower case. `limit` is how many tasks are
+    listed at most; None lists all.
+    """
 
     status: TaskStatus | None = None
     tag: str | None = None
@@ -64,7 +69,7 @@ def view(row: ListedTask | WholeTask, now: int) -> TaskView:
 
 
 def _shown_status(row: ListedTask | WholeTask, now: int) -> ShownStatus:
-    """Return the status of a task as it is shown: an open task is `ready` or `waiting`."""
+    """Return the status of a task as it is shown: `ready` or `waiting` for an open task, any other status as it is."""
     if row.status != "open":
         return row.status
     return "waiting" if fence.why_not_ready(row, now=now) else "ready"
@@ -98,7 +103,7 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
 
 
 def with_attempt(context: Context, task: TaskDetails) -> TaskDetails:
-    """Return the task unchanged, unless its agent has died and is not settled yet: then `says` is about that.
+    """Return the task; when its agent has died and is not settled yet, its field `says` is replaced to say so.
 
     The store learns of the death only when the dispatch is settled.
     """
@@ -122,13 +127,13 @@ def artifact(row: queries.Artifact | TaskArtifact) -> ArtifactView:
 
 
 def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[TaskView]:
-    """Return the tasks that could be started now, most urgent first, at most `limit` of them (None: all)."""
+    """Return the tasks that could be started now, most urgent first, at most `limit` of them (None or 0: all)."""
     check_project(rows, project)
     return [view(row, now) for row in q.ready_tasks(rows, project=project, now=now, most=limit or EVERYTHING)]
 
 
 def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[TaskView]:
-    """Yield the tasks that match the filters. Each page of tasks is read in its own short snapshot."""
+    """Yield the tasks that match the filters, by slug. Each page of tasks is read in its own short snapshot."""
     store.read(lambda rows: check_project(rows, project))
     last, remaining = "", EVERYTHING if filters.limit is None else filters.limit
     while remaining > 0:
@@ -183,7 +188,10 @@ def check_project(rows: Rows, project: str) -> None:
 
 
 def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Graph:
-    """Return the tasks of a project as nodes, and their dependencies as edges; archived tasks only with `archived`."""
+    """Return the tasks of a project as nodes, and their dependencies as edges; archived tasks only with `archived`.
+
+    An edge is left out when one of its two tasks is.
+    """
     check_project(rows, project)
     page = q.page_of_tasks(rows, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
     known = {row.slug for row in page}

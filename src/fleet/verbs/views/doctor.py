@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.machine import Machine
 
+# The least versions.
 _PYTHON = (3, 11)
 _TMUX = (3, 2)
 _GIT = (2, 31)
+# So many free bytes, or fewer, are a fault.
 _LITTLE_SPACE = 500_000_000
+# The folders that the home needs.
 _FOLDERS = (
     paths.INBOX_ARCHIVE,
     paths.HANDOFFS,
@@ -122,7 +125,7 @@ def _check_counts(store: Store) -> Finding:
 
 
 def _check_hooks(store: Store, home: str) -> Finding:
-    """Return the finding on whether a hook has failed, and on how many running agents have called one."""
+    """Return the finding that a hook has failed or, when none has, how many running agents have called a hook."""
     try:
         with open(f"{home}/{paths.LAST_HOOK_ERROR}", encoding="utf-8", errors="replace") as file:
             advice = f"fix what it names, then remove {paths.LAST_HOOK_ERROR} in the fleet home"

@@ -17,7 +17,7 @@ def own_home_id(context: Context) -> str:
 
 
 def expiring_trash_lines(context: Context) -> list[str]:
-    """Return a line for people for each entry of the trash that will be deleted within a day."""
+    """Return a line for people for each entry of this home's trash that has expired, or expires within a day."""
     now = context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.kept_trash(snapshot, home=own_home_id(context)))
     return [

@@ -9,13 +9,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.transaction import Rows
 
+# How many slugs are returned at most.
 MOST = 5_000
 
 
 def known_names(rows: Rows, missing: errors.Absent) -> tuple[str, list[str]]:
     """Return the name that does not exist, and all names of its kind that do; ("", []) for another kind of error.
 
-    The names are the slugs of the project, the projects, or the agents with their tasks.
+    The names are the slugs of the project, the projects, or the unfinished dispatches with the slugs of their tasks.
     """
     match missing:
         case errors.NoSuchTask():

@@ -16,6 +16,7 @@ from fleet.store import queries as q
 from fleet.world.git import refs
 from fleet.world.home import paths
 
+# How many names for a branch with rescued commits are tried.
 _MOST_RESCUES = 50
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _branch_tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | Non
 
 
 def _stored_facts(context: Context, row: StepFacts) -> TaskFacts:
-    """Return the facts about a task that the store knows; those that git knows have their defaults."""
+    """Return the facts about a task that the store knows; `_with_git` adds those that git knows."""
     now = context.world.clock.now()
     return TaskFacts(
         project=row.project,

@@ -94,7 +94,8 @@ def start_refusals(context: Context, wanted: Wanted) -> list[errors.FleetError]:
 def task_obstacles(context: Context, project: str, slug: str) -> list[Obstacle]:
     """Return what keeps one ready task from starting, or its project from merging; [] when nothing is found.
 
-    Not checked: whether the task is ready, whether the coordinator can be woken, and who owns the task's bundle.
+    Among them is that no coordinator starts it. Not checked: whether the task is ready, whether the coordinator can be
+    woken, and who owns the task's bundle.
     """
     from fleet.verbs.dispatch.plan import Wanted
 

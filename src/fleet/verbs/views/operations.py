@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Store
     from fleet.world.clock import Clock
 
+# How many operations are read at once, how many seconds a follower waits for new ones, and no upper limit.
 PAGE = 500
 PAUSE = 0.2
 FOREVER = 1 << 60
@@ -24,7 +25,8 @@ FOREVER = 1 << 60
 class OperationFilter:
     """A filter for operations; None in a field lets every operation pass.
 
-    `since` and `before` are times in milliseconds, `until` is the highest sequence number.
+    `since` and `before` are the first and the last time in milliseconds, `until` is the highest sequence number: all
+    three are inclusive.
     """
 
     __slots__ = ("actor", "before", "dispatch", "project", "since", "slug", "until")

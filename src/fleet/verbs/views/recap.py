@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Recap:
-    """Return what was merged, waits, failed, was blocked or interrupted since a time, and what the agents have cost.
+    """Return what was merged, failed, was blocked or interrupted since a time, and what the agents have cost.
 
-    The times are in milliseconds; `project` None means all projects.
+    Of reviews and questions, all that wait now are returned. The times are in milliseconds; `project` None means all
+    projects.
     """
     operations = [(row, facts_of(row.what)) for row in q.settled_since(rows, since=since, project=project)]
     settled = [_settled_view(row, facts) for row, facts in operations if _is_counted_end(row, facts)]

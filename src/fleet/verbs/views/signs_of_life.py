@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing
 
+# How many characters of a command are shown; nanoseconds in a millisecond.
 _LONGEST = 80
 _NANOSECONDS = 1_000_000
 # An engine with this program is fleet itself, whose steps have their own time limits.
@@ -35,14 +36,11 @@ _OWN = "{fleet}"
 
 
 class Subject(Value):
-    """A living agent: its dispatch, hook state, engine and process.
-
-    `engine` is None for a finisher, and when the engine's file is broken.
-    """
+    """A living agent: its dispatch, what its hooks reported (None: nothing is known), its engine and its process."""
 
     row: Dispatch
     known: LivingAgent | None
-    engine: Engine | None  # null for a finisher, and where the engine's file is broken
+    engine: Engine | None  # None for a finisher, and where the engine's file is broken
     who: Identity
 
 

@@ -51,8 +51,9 @@ def status(
 ) -> Overview:
     """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers.
 
-    With `project`, only what is about that project; leftovers, which belong to the home, are left out. Lists of tasks have
-    at most `most` entries. A caller that has just listed the agents passes them as `agents`.
+    With `project`, only what is about that project, and what concerns every project: held engines, the daemon, the cost
+    of the day. Leftovers, which belong to the home, are then left out. Lists of tasks have at most `most` entries. A
+    caller that has just listed the agents passes them as `agents`.
     """
     page, found, facts = context.store.read(lambda rows: _read_page(rows, context.world, project, most))
     agents = view_agents(context, found) if agents is None else agents
@@ -79,7 +80,10 @@ def status(
 
 
 def find_needs(context: Context, agents: list[AgentView], found: Unfinished) -> list[NeedView]:
-    """Return what waits for a person, as the status page shows it: questions, agents that wait, parked handoffs."""
+    """Return what waits for a person, as the status page shows it: questions, agents that wait, parked handoffs.
+
+    Of the agents, only those in `agents` are looked at; `found` has their dispatches.
+    """
     stored = context.store.read(_stored_needs)
     needs = _needs_of_all(stored, agents, found, iso(context.world.clock.now()))
     return _without_resting(context, agents, needs)
@@ -125,7 +129,7 @@ def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]
 
 
 def _to_land(context: Context, projects: list[ProjectView]) -> list[ToLand]:
-    """Return the projects whose merged work waits to land."""
+    """Return how many commits wait to land, for each of these projects in which some do."""
     names = [each.name for each in projects if _may_wait_to_land(context, each)]
     if not names:
         return []
@@ -281,7 +285,10 @@ def _left_out(rows: Rows, page: Overview, project: str | None, now: int, most: i
 
 
 def _parked(rows: Rows, project: str | None, now: int, most: int) -> list[Parked]:
-    """Return the tasks that are blocked or wait for a time, newest first."""
+    """Return the tasks that are blocked or wait for a time, newest first, at most `most`.
+
+    Blocked tasks that the page shows elsewhere are left out: reviews, and tasks parked because of their handoffs.
+    """
     found = q.blocked_tasks(rows, project=project, most=most) + q.early_tasks(rows, project=project, now=now, most=most)
     found.sort(key=lambda row: (-row.changed_at, row.project, row.slug))
     return [
@@ -305,12 +312,12 @@ def _time_if_future(at: int | None, now: int) -> int | None:
 
 
 def _question_need(asked: Asked) -> NeedView:
-    """Return the entry "needs you" for a question of an agent."""
+    """Return the entry of the list "needs you" for a question of an agent."""
     return NeedView.made_of(asked, question=asked.id, since=asked.asked_at, source="hook")
 
 
 def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) -> list[NeedView]:
-    """Return the entries "needs you" for agents that wait for a person but have asked no question."""
+    """Return the entries of the list "needs you" for the agents that have no open question (are not in `asked`)."""
     return [
         NeedView(
             project=agent.project,
@@ -345,7 +352,7 @@ def _has_its_answer(found: Unfinished, agent: AgentView) -> bool:
 
 
 def _handoff_need(row: ParkedByHandoffs) -> NeedView:
-    """Return the entry "needs you" for a task that was parked because its handoffs made no progress."""
+    """Return the entry of the list "needs you" for a task that was parked because its handoffs made no progress."""
     ways = (
         f"`fleet handoffs show {row.dispatch}` shows what it left; make the task smaller (`fleet task edit {row.slug}`)"
     )

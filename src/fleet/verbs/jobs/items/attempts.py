@@ -22,16 +22,20 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, Item, Job
     from fleet.verbs.context import Context
 
+# Milliseconds until the next attempt at an item that could not start, because of a limit or a lock.
 _LATER = 2_000
+# Seconds between two looks at an item whose process is just being started.
 _LOOK_AGAIN = 0.01
+# The engine that is fleet itself: it runs the steps of an item.
 ENGINE = "job"
 
 
 def start(context: Context, job: Job, item: Item) -> ItemOutcome | None:
     """Dispatch an attempt at an item that is recorded as running.
 
-    Returns the outcome if the dispatch failed; None if the attempt started, or if the item has to wait and was put
-    back.
+    Returns the outcome if the dispatch failed. Returns None if the attempt started, if an earlier runner has started
+    one already, or if the item was put back to waiting for two seconds, because of a limit of agents or a lock. Raises
+    StoreError.
     """
     slug = items.slug(job.id, item.id)
     wanted = Wanted(project=job.project, slug=slug, engine=ENGINE, onto=job_branch(job.id))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
+# The states of the items in the queue.
 QUEUED: tuple[ItemState, ...] = ("dead", "parked")
 _DROPPED = "dropped by a person"
 
@@ -36,9 +37,10 @@ def _queued_items(context: Context, ident: str) -> list[Item]:
 
 
 def _named_items(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Item]:
-    """Return the named items, or the whole queue if `everything`. Raises Refused for an item that is not in the queue.
+    """Return the named items, or the whole queue if `everything`.
 
-    Raises Refused too when items are named together with `everything`, or neither is given.
+    Raises Refused for an item that is not in the queue, and when both or neither of `given` and `everything` are given;
+    NoSuchItem or Ambiguous for a name that does not lead to one item.
     """
     if everything == bool(given):
         raise errors.Refused(what="name the items, or use --all")
@@ -55,7 +57,8 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
     """Set items of the dead-letter queue back to waiting.
 
     The job's runner starts them. A job that does not run is set back to its map phase, paused: a person has to resume
-    it. Raises Refused for a cancelled job, and while the job runs its reduce steps.
+    it. Items are named in `given`, or `everything` takes the whole queue. Raises Refused for a cancelled job, while the
+    job runs its reduce steps, and as `_named_items` does.
     """
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
@@ -85,7 +88,8 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
 def drop(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsDropped:
     """Take items out of the dead-letter queue for good and remove their worktrees.
 
-    They end as skipped. Uncommitted work is kept in refs.
+    They end as skipped. Uncommitted work is kept in refs. Items are named in `given`, or `everything` takes the whole
+    queue. `left` of the result says what could not be removed, and why. Raises Refused as `_named_items` does.
     """
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
 
-# The process of a step that runs shorter than this is not recorded: the job's mark and lock are enough to find it.
+# The process of a step that runs for fewer seconds is not recorded: the job's mark and lock are enough to find it.
 _BRIEF = 0.25
 
 
@@ -58,7 +58,7 @@ class InPlace:
         self._setup = run_step.values_of(context, job, workflow.steps, "map", None)
 
     def start(self, item: Item) -> None:
-        """Start the first step of an item."""
+        """Start the first step of an item. A step that cannot start is an ended attempt for `collect_ended`."""
         where = run_step.Where(
             home=self._context.world.home,
             job=self._job.id,

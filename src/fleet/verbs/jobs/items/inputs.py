@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.items.own_processes import OwnProcesses
 
+# How many seconds the input's command may run, how many characters of its errors are shown, and how many bytes it may
+# print.
 _LIMIT = 3_600.0
 _TAIL = 300
 _MOST = 64_000_000
@@ -48,9 +50,10 @@ def items_of(
     values: PlaceholderValues,
     command_context: InputCommandContext,
 ) -> list[object]:
-    """Return every item of the input, in order.
+    """Return every item of the input, in order. `values` are the values of the placeholders in the input.
 
-    Raises JobFailed when the input cannot be read, or when an item is null, too long or nested too deep.
+    Raises JobFailed when the input cannot be read or is no list, or when an item is null, too long or nested too deep;
+    and the error with which `check_wanted` of the context stops the command.
     """
     try:
         contents = _select_items(workflow, _read_source(context, workflow, where, values, command_context))

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
 
+# The state of a failed item that is not tried again, for each value of `on_failure`.
 _STATES: dict[str, ItemState] = {"dlq": "dead", "skip": "skipped", "stop": "dead"}
+# How many characters of a failure's reason are kept.
 _REASON = 6_000
 
 

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def ensure_branch(context: Context, job: Job) -> None:
-    """Create the job's branch from the project's integration branch, if it is missing."""
+    """Create the job's branch from the project's integration branch, if it is missing.
+
+    Raises GitRefused when it cannot be created, or GateHeld after a minute.
+    """
     repository, name = context.project(job.project).path, job_branch(job.id)
     git = context.world.git
     if git.resolve(repository, head_ref(name)) is not None:
@@ -128,7 +131,8 @@ def release_item(
 ) -> list[str]:
     """Archive an ended item's task, keep uncommitted work in a ref, and remove the worktree.
 
-    `status` and `reason` are those with which the item's task ends. Returns what could not be removed, and why.
+    `status` and `reason` are those with which the item's task ends. Returns what could not be removed, and why; [] also
+    for an item that was never dispatched. While an attempt still works on the item, does nothing, and returns that.
     """
     slug = items.slug(job.id, item)
     place = {"project": job.project, "slug": slug}
@@ -146,7 +150,11 @@ def release_item(
 
 
 def _keep_uncommitted(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
-    """Commit an item's uncommitted work to a ref and remove its worktree. Returns what could not be removed, and why."""
+    """Commit an item's uncommitted work to a ref and remove its worktree. Returns what could not be removed, and why.
+
+    `left` says what could not be removed before. It is returned when there is nothing to commit, when a lock is held,
+    and, with git's reason, when git refuses.
+    """
     try:
         return commit_kept_work(context, project, slug).left
     except (errors.Absent, errors.GateHeld):

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
+# Seconds: the first pause between two looks at a command, the longest (each is twice the one before), and the least
+# time between two records of the processes.
 _FIRST_LOOK = 0.004
 _LAST_LOOK = 0.15
 _BETWEEN_NOTES = 1.0
@@ -78,11 +80,11 @@ class OwnProcesses:
 
     def run(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str, files: tuple[str, str], limit: float,
             check_wanted: Callable[[], None]) -> CommandEnd:  # fmt: skip
-        """Run one command to its end and return how it ended.
+        """Run one command to its end and return how it ended. A command that could not be started has ended, too.
 
-        A command that could not be started has ended, too. `effect` names the command for those who watch effects,
-        `files` are the paths for its output and its error output, and `limit` is in seconds. When `check_wanted` raises
-        an error, or the runner is interrupted, kill the command and pass the error on.
+        `words` are the command, `env` and `cwd` its environment and folder. `effect` names the command for those who
+        watch effects, `files` are the paths for its output and its error output, and `limit` is in seconds. When
+        `check_wanted` raises an error, or the runner is interrupted, kill the command and pass the error on.
         """
         output, errors = files
         lock, world = self.take(), self._context.world
@@ -119,7 +121,10 @@ class OwnProcesses:
             self._recorded = processes
 
     def release(self) -> list[str]:
-        """Kill the runner's processes and release their claim. Returns why some remain. Safe when nothing was claimed."""
+        """Kill the runner's processes and release their claim. Safe when nothing was claimed.
+
+        Returns why the claim could not be released, as a list of one; [] when it was.
+        """
         self._lock.give()
         self._handle = -1
         claim = self._claim
@@ -163,7 +168,8 @@ def open_claims(context: Context, job: str) -> list[Claim]:
 def end_leftovers(context: Context, job: str) -> None:
     """End the processes of dead runners and release their claims. The caller holds the job's gate.
 
-    Raises Contested when a process cannot be ended, OtherHost when another home or host has to end it.
+    Raises Contested when a process cannot be ended, or when a runner of this home lives without the gate; OtherHost
+    when another home or host has to end the processes.
     """
     for claim in open_claims(context, job):
         _refuse_living_runner(context, claim)

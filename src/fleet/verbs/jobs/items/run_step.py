@@ -44,17 +44,14 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
+# How many bytes of a step's output are shown at most, and the endings of its two output files.
 TAIL = 4_000
 _OUTPUTS = ("out", "log")
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where a step runs, and for which job, item and attempt.
-
-    `cwd` is its folder, `folder` that of the job's document. `own`: the runner itself starts it. `dispatch`: the dispatch
-    in whose session it runs, '' for none.
-    """
+    """Where a step runs (`cwd`), and for which job, item and attempt. `item` is "input" for the input's command."""
 
     home: str
     job: str
@@ -62,10 +59,11 @@ class Where:
     item: str
     attempt: int
     cwd: str
+    # The folder of the job's document; empty where nobody needs it.
     folder: str = ""
     # Whether the runner itself starts the step, in the shared checkout. Its process carries a mark for the next runner.
     own: bool = False
-    # The dispatch of the item; empty for a step that the runner itself starts.
+    # The dispatch in whose session the step runs; empty for a step that the runner itself starts.
     dispatch: str = ""
 
     def file(self, number: int, kind: str) -> str:
@@ -75,10 +73,9 @@ class Where:
 
 @record(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """The result of a step: success, exit status, reason of a failure, commits.
+    """The result of a step: success, exit status, reason of a failure ('' for none), new commits, oldest first.
 
-    `status` is None when the step could not start or was killed after its time limit. `limit`: the words that report a
-    usage limit, '' for none.
+    `status` is None when the step could not start or was killed after its time limit.
     """
 
     ok: bool
@@ -90,10 +87,10 @@ class StepResult:
 
 
 def environment(where: Where) -> dict[str, str]:
-    """Return the environment of a step: this process's without the task, with variables that name home, project, job and item.
+    """Return the environment of a step: this process's, without the variables that name a task, and those of the step.
 
-    With `where.own`, no variable of fleet is passed on. Hooks are turned off, because one step cannot report that the
-    whole item is done.
+    These name home, project, job and item. With `where.own`, no other variable of fleet is passed on. Hooks are turned
+    off, because one step cannot report that the whole item is done.
     """
     left_out = "FLEET_" if where.own else FLEET_TASK
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
@@ -218,7 +215,11 @@ class StepRun:
         return self._context.world.git.resolve_in(self._where.cwd, "HEAD")
 
     def conclude(self, ended: CommandEnd) -> tuple[StepResult, JobStep]:
-        """Return the result of a step that has ended, and its row for the store; remove its empty output files."""
+        """Return the result of a step that has ended, and its row for the store.
+
+        Counts the tokens of an agent step, and removes the step's empty output files. When the output of a failed agent
+        step reports a usage limit, holds its engine back.
+        """
         result = self._result_of(ended, self._new_commits(self._head()))
         self._count_tokens()
         for kind, path in zip(_OUTPUTS, self.files, strict=True):
@@ -350,7 +351,8 @@ def choose_engine(context: Context, name: str | None, project: str) -> ChosenEng
 def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None, str | None]:
     """Return the engine, the model and the autonomy of an agent step. The last two are None for the engine's default.
 
-    Raises EngineMissing or BadInput when the engine cannot run the step.
+    Raises the error that says why the engine cannot run the step, such as BadInput for a project without engine or
+    EngineMissing for an engine that needs a terminal.
     """
     name, first = choose_engine(context, step.engine, project)
     engine = read_engine(context.world.home, name)
@@ -407,9 +409,9 @@ def _steps_in_file(context: Context, job: Job) -> JobSteps | None:
 
 
 def values_of(context: Context, job: Job, steps: JobSteps, part: str, data: object) -> PlaceholderValues:
-    """Return the values for the placeholders in one part of a job's document.
+    """Return the values for the placeholders in one part of a job's document: setup, input, map or reduce.
 
-    `data` is the item for the part `map`, and the results of the items for `reduce`.
+    `data` is the item for the part `map`, and the results of the items for `reduce`; other parts do not need it.
     """
     values: PlaceholderValues = {"env": json.loads(job.parameters)}
     if part == "map":
@@ -422,7 +424,10 @@ def values_of(context: Context, job: Job, steps: JobSteps, part: str, data: obje
 
 
 def _setup_outputs(context: Context, job: Job, steps: JobSteps) -> dict[str, str]:
-    """Return the outputs of the setup steps' last attempt: by step name, and that of the last step as `output`."""
+    """Return the outputs of the setup steps' last attempt: by step name, and that of the last step as `output`.
+
+    Of a long output it has the last 100 000 bytes. A step without output, and one that did not run, has "".
+    """
     setup = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id="setup"))
     attempt = setup.attempts if setup else 0
     outputs = {"output": ""}

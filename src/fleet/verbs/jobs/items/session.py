@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     ShowOutput = Callable[[str], None]
 
+# Seconds between two looks at a running step, and how many bytes of its output are shown at once.
 _LOOK_AGAIN = 0.05
 _CHUNK = 65_536
 
@@ -35,8 +36,8 @@ _CHUNK = 65_536
 def perform(context: Context, dispatch: str, project: str, slug: str, show: ShowOutput) -> bool:
     """Run all steps of the item that a dispatch is for, and record the verdict. Returns whether the item passed.
 
-    `show` is called with the output of the steps, as text. Raises Superseded, before any step, when another dispatch
-    has the attempt or the attempt has a verdict already.
+    `show` is called with the output of the steps, as text. Raises, before any step, NoSuchItem when the task is no
+    item's, and Superseded when another dispatch has the attempt or the attempt has a verdict already.
     """
     known = context.store.read(lambda rows: q.item_of_task(rows, project=project, slug=slug))
     if known is None:
@@ -53,7 +54,10 @@ def perform(context: Context, dispatch: str, project: str, slug: str, show: Show
 
 
 def _take_item(context: Context, job: Job, item: Item, dispatch: str) -> Item:
-    """Record this dispatch in the item and return the item. Raises Superseded when another dispatch has this attempt."""
+    """Record this dispatch in the item and return the item.
+
+    Raises Superseded when another dispatch has this attempt, or when the item has a verdict or does not run any more.
+    """
     context.commit(records.set_dispatch(job, item.id, dispatch))
     now = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id))
     if now is not None and (now.state, now.dispatch, now.verdict) == ("running", dispatch, None):
@@ -65,7 +69,7 @@ def _take_item(context: Context, job: Job, item: Item, dispatch: str) -> Item:
 
 
 def _start_over(context: Context, job: Job, slug: str, where: Where, show: ShowOutput) -> None:
-    """Reset the item's worktree to the tip of the job's branch.
+    """Reset the item's worktree to the tip of the job's branch; do nothing when that branch is missing.
 
     Work that an earlier attempt left there is first kept in a ref.
     """

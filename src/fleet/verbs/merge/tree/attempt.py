@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fleet.verbs.merge.tree.warm import TakenWarmTree
     from fleet.world.files.locks import FileLock
 
+# Seconds to wait for a git of an earlier merge.
 _LOCK_WAIT = 60.0
 
 
@@ -159,7 +160,7 @@ def _reset_warm_tree(context: Context, order: Order, warm: TakenWarmTree) -> boo
 def _take_effect_lock(lock: FileLock, claim: Claim) -> int:
     """Take the effect lock of a merge tree and return its descriptor, which git inherits.
 
-    Raise Contested when a git process that outlived its caller still works in the tree.
+    Raise Contested when a git process that outlived its caller still works in the tree after a minute.
     """
     try:
         return lock.take(_LOCK_WAIT)

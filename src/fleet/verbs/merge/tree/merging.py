@@ -27,7 +27,8 @@ def merge_in_turn(context: Context, path: str, orders: Sequence[Order], *, advic
     """Merge the commits of several orders in a tree that is at the base of the first. Returns the merges, in order.
 
     Raises NotMergeable when the first one conflicts. A later one that conflicts with those before it is left out: the
-    caller tries it again after they are merged.
+    caller tries it again after they are merged. `advice` tells a person how to resolve the conflict ("" for the usual
+    advice); `lock` is the descriptor of the tree's effect lock, which git inherits.
     """
     made: list[MergedOrder] = []
     for order in orders:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 _GATE = "merge"
-# Longer than any verify may take. A person may interrupt the wait: nothing has been changed before it.
+# Seconds, longer than any verify may take. A person may interrupt the wait: nothing has been changed before it.
 _LONGEST = 12 * 3_600.0
 _LOOK_AGAIN = 0.1
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Order
     from fleet.verbs.context import Context
 
+# How many changed files an error names.
 _FILES_SHOWN = 10
 
 
@@ -51,7 +52,10 @@ def verify_merge(context: Context, order: Order, path: str, merge_commit: str, c
 
 
 def check_out_submodules(context: Context, order: Order, path: str) -> None:
-    """Check out the submodules of the merged files. Raises NotMergeable when a submodule's commit cannot be found."""
+    """Check out the submodules of the merged files, if there are any.
+
+    Raises NotMergeable when a submodule's commit cannot be found.
+    """
     try:
         populate_submodules(context, order.project, order.repository, path)
     except errors.SubmoduleMissing as error:

@@ -51,7 +51,7 @@ class TakenWarmTree:
 
 
 def take_warm_tree(context: Context, order: Order) -> TakenWarmTree | None:
-    """Return the project's warm merge tree; make it if there is none.
+    """Return the project's warm merge tree; make it if there is none, or if the one there is cannot be used.
 
     None when another finisher may still use it, or when an unusable tree could not be removed.
     """
