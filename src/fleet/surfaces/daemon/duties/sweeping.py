@@ -22,8 +22,10 @@ class Sweeping(Duty):
     delay = 30.0
 
     def __init__(self) -> None:
+        # How many findings of the last sweep a person has to look at, and how many wait to be released.
         self._standing = 0
         self._waiting = 0
+        # The lines about the findings of the last sweep.
         self._before: frozenset[str] = frozenset()
 
     def run(self, fleet: Fleet) -> list[str]:

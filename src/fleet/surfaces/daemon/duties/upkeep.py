@@ -21,7 +21,7 @@ class Upkeep(Duty):
     delay = 120.0
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Archive operations and remove journals, unless that was done less than a day ago.
+        """Archive operations and remove journals, unless that was done less than a day ago or the clock is doubted.
 
         Returns lines for the daemon's log: what was archived or removed, or why nothing was removed.
         """
