@@ -195,7 +195,7 @@ class Board(Screen[None], inherit_bindings=False):
         return self.snapshot is not None and any(group in NEEDING_PERSON for group in self.snapshot.counts)
 
     def select_soon(self, key: str) -> None:
-        """Select the row with this key, and unfold it, as soon as a snapshot has it; take a snapshot at once.
+        """Select the row with this key, and unfold it, as soon as a snapshot has it; hurry the next snapshot.
 
         Give up when three snapshots do not have the row, or when the person presses a key: that key is meant for the
         row that is selected now.
@@ -396,7 +396,7 @@ class Board(Screen[None], inherit_bindings=False):
         failed: Callable[[str], None] | None = None,
         queue: bool = False,
     ) -> None:
-        """Run `act` in the background, then call `done` with its result and take a snapshot at once.
+        """Run `act` in the background, then call `done` with its result and hurry the next snapshot.
 
         When `act` fails, call `failed` with the reason; without `failed`, show the reason.
 

@@ -49,7 +49,7 @@ def key_bar(board: Board, width: int) -> Text:
 
 
 def offered_choices(board: Board) -> list[PickedChoice]:
-    """Return the acts that apply to the selected row, as entries of the palette."""
+    """Return the acts that apply to the selected row, as entries of the palette; the act that opens it is left out."""
     known = {act.name: act for act in ACTS}
     return [
         PickedChoice(name, known[name].label or name.replace("-", " "), known[name].help, board.key_of(name))

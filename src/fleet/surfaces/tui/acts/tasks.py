@@ -155,7 +155,10 @@ def _land(board: Board) -> None:
     project = board.project or ""
 
     def shown(landing: Landing) -> None:
-        """Show the commits of a landing that was only planned, and ask the person whether to land them."""
+        """Show the commits of a landing that was only planned, and ask the person whether to land them.
+
+        When there are none, only say so.
+        """
         if not landing.commits:
             board.say(f"nothing to land: {landing.target} has all of {landing.integration}")
             return
@@ -196,7 +199,10 @@ def _sweep(board: Board) -> None:
     """Show what a sweep would release, ask the person, then release it."""
 
     def shown(found: list[Swept]) -> None:
-        """Show what a sweep would release, and ask the person whether to release it."""
+        """Show what a sweep would release, and ask the person whether to release it.
+
+        When it would release nothing, only say so, with up to five things that stay.
+        """
         acts = [each for each in found if not each.standing]
         kept = [each for each in found if each.standing]
         lines = [*map(_swept_line, acts), *(["", "What stays:", *map(_swept_line, kept)] if kept else [])]

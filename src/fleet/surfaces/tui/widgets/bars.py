@@ -64,6 +64,7 @@ def top_line(snapshot: Snapshot | None, look: ScreenLook, clock: str, width: int
 
 
 def _cost(snapshot: Snapshot) -> str:
+    """Return what agents have cost today, for the top bar; "" when no cost is known."""
     return f"${snapshot.page.today.dollars:.2f} today  " if snapshot.page.today.tokens else ""
 
 
