@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # The most entries of a section that are printed, and the most in JSON.
 _SHOWN, _LISTED = 20, 200
+# The most lines for a text, and the least columns for a line.
 _LINES = 4
 _NARROWEST = 20
 _INDENT = " " * 4
