@@ -48,8 +48,9 @@ _DESCRIPTORS = "/proc/self/fd"
 def run(words: list[str]) -> tuple[int | None, str | None]:
     """Let the daemon run a command, and print its output. Returns the exit code and the request's idempotency key.
 
-    The code is None when this process has to run the command; the key is None when the daemon was not asked. For
-    `fleet settle --hint`, only look whether a daemon is there: it notices the death of an agent by itself.
+    The code is None when this process has to run the command, and 1 when its output cannot be written; the key is None
+    when the daemon was not asked. For `fleet settle --hint`, only look whether a daemon is there: it notices the death
+    of an agent by itself.
     """
     if words[:2] == _HINT:
         return (0 if is_there() else None), None
@@ -193,8 +194,8 @@ def _columns() -> int:
 def exchange(path: str, request: bytes, patience: float = _PATIENCE) -> dict[str, Any] | None:
     """Send one request to the daemon's socket and return the answer.
 
-    None when the daemon cannot be reached, does not greet within 5 seconds, or does not answer within `patience`
-    seconds after its greeting.
+    None when the daemon cannot be reached, does not greet within 5 seconds (or `patience`, if that is less), does not
+    answer within `patience` seconds after its greeting, or answers with anything but a JSON object.
     """
     from fleet.fast import scan, unix_socket
 
