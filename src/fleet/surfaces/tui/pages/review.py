@@ -266,9 +266,9 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._draw_files()
 
     def _go_to_file(self, by: int) -> None:
-        """Put the cursor on the first line of the file `by` files after the current one (before it, when negative).
+        """Scroll to the file that is `by` files after the current one (before it, when negative).
 
-        The first file follows the last one.
+        Put the cursor on its first line that can be commented on. The first file follows the last one.
         """
         here = self._here
         wanted = ((here.file if here else 0) + by) % max(len(self._files), 1)
