@@ -201,6 +201,7 @@ class Rounds:
                 self._close()
 
     def _close(self) -> None:
+        """Close the home, if it is open."""
         fleet, self._fleet = self._fleet, None
         if fleet is not None:
             fleet.close()

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
     from fleet.model.results.home import Swept
 
+# Seconds between two sweeps.
 _EVERY = 600.0
 
 

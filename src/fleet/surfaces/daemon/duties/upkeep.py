@@ -10,6 +10,7 @@ from fleet.surfaces.daemon.duties.duty import Duty
 if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
 
+# The seconds of a day.
 _DAY = DAY / SECOND
 
 
