@@ -223,6 +223,7 @@ def _resume(board: Board) -> None:
     given = row.agent or row.attempt or row.slug or ""
 
     def said(resumed: Resumed) -> None:
+        """Show which agent continues, and whether in the conversation of the earlier one."""
         how = "in its conversation" if resumed.conversation else "in a new conversation"
         board.say(f"{resumed.id} continues after {resumed.predecessor}, {how}")
 
@@ -293,6 +294,7 @@ def _stop_coordinator(board: Board, row: RowView) -> None:
             )
 
     def said(ended: Unseated) -> None:
+        """Show that the coordinator is stopped, or why it is not."""
         if ended.stopped:
             board.say(f"the coordinator of {row.project} is stopped")
         else:

@@ -139,6 +139,7 @@ def _merge(board: Board) -> None:
             )
 
     def said(merged: Merged) -> None:
+        """Show the merged commit, whether it was merged before, and what was not released."""
         left = f"; left: {'; '.join(merged.left)}" if merged.left else ""
         board.say(f"{row.key} is merged{'' if merged.changed else ' (it was already)'}: {merged.commit[:12]}{left}")
 
@@ -180,6 +181,7 @@ def _land(board: Board) -> None:
             )
 
     def said(landing: Landing) -> None:
+        """Show that the target branch has moved, that it had all commits by then, or what the person has to run."""
         if landing.moved:
             board.say(f"{landing.target} is now at {landing.integration} ({counted(landing.commits, 'commit')})")
         elif not landing.run:

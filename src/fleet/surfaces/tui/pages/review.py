@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fleet.surfaces.tui.board import Board
     from fleet.surfaces.tui.pages.review_lines import Comments, ReviewLine
 
+# The acts whose keys the page shows, in this order.
 _SHOWN = ("accept", "send-back", "comment", "next-file", "side-by-side", "since", "verify", "close")
 # How many messages of the task's log the head shows.
 _LAST_LOG = 3

@@ -84,6 +84,7 @@ def key_line(
 
 
 def _key_width(key: str, word: str) -> int:
+    """Return the columns that a key and its word take in the line, with the blanks after each."""
     return cell_len(key) + cell_len(word) + 3
 
 

@@ -434,6 +434,7 @@ def _need_of(row: RowView) -> tuple[str, ...]:
 
 
 def _width_of(cells: list[tuple[str, str]]) -> int:
+    """Return the columns that these cells, each a (text, tone), take in a row, with the blank before each."""
     return sum(cell_len(text) + 1 for text, _tone in cells)
 
 
