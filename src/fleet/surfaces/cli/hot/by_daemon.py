@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# The commands that the daemon runs for a client: those called by their first word, and those of the group `fleet task`.
 _HOT = frozenset(("log", "artifact", "done", "fail", "block", "status", "ps"))
 _OF_TASK = frozenset(
     ("log", "artifact", "done", "fail", "block", "claim", "show", "list", "ready", "why", "graph")
@@ -39,6 +40,7 @@ _REFUSALS = frozenset(("WrongToken", "OnlyForAgents", "NotOwned"))
 # Seconds to wait for the daemon's greeting, which a suspended daemon never sends, and then for its answer.
 _GREETING = 5.0
 _PATIENCE = 20.0
+# Bytes that are read from the socket at once.
 _CHUNK = 1 << 16
 # Bytes that a Unix socket's address can hold on every system.
 _LONGEST_ADDRESS = 103

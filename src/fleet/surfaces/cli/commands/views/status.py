@@ -264,9 +264,11 @@ def wrapped(text: str, room: int, *, break_words: bool = True) -> list[str]:
 
 
 def _age_since(at: str, now: int) -> str:
+    """Return how long ago an ISO time was, as text. `now` is in milliseconds."""
     return age(now - since_epoch(at))
 
 
+# The function that returns the lines of an entry of the status page, by the class of the entry.
 _LINES_OF: dict[type, Callable[[Any, int], str]] = {
     NeedView: _need_entry,
     Obstacle: _obstacle_entry,
