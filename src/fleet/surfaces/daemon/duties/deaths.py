@@ -57,7 +57,7 @@ class Deaths(Duty):
             self._exits.end()
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Settle every agent that has died and need not wait, and watch the living ones, to be told when they exit.
+        """Settle the dead agents that do not have to wait, and watch the living ones, to be told when they exit.
 
         Returns a line for the daemon's log about each agent that was settled, or that could not be settled at the first
         try.
