@@ -181,7 +181,7 @@ def _land(board: Board) -> None:
             )
 
     def said(landing: Landing) -> None:
-        """Show that the target branch has moved, that it had all commits by then, or what the person has to run."""
+        """Show that the target branch has moved, that it has all commits by now, or what the person has to run."""
         if landing.moved:
             board.say(f"{landing.target} is now at {landing.integration} ({counted(landing.commits, 'commit')})")
         elif not landing.run:
