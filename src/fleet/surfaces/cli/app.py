@@ -17,6 +17,7 @@ from fleet.surfaces.cli.ui import streams
 if TYPE_CHECKING:
     from fleet.surfaces.cli.table import Entry
 
+# The exit code of a usage error.
 USAGE = 2
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -118,7 +119,8 @@ def root(ctx: click.Context) -> int:
 def run_click(words: list[str]) -> int:
     """Run a command through click and return its exit code; print a usage error as one line.
 
-    Raise KeyboardInterrupt when the person breaks off a prompt.
+    Raise KeyboardInterrupt when the person breaks off a prompt, and the command's own FleetError. When a shell asks for
+    completions, print them and end the process.
     """
     if "_FLEET_COMPLETE" in os.environ:
         root.main(prog_name="fleet")

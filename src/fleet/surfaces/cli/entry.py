@@ -22,8 +22,9 @@ EXIT_INTERRUPTED = 130
 def main(key: str | None = None) -> int:
     """Run the command line of this process and end the process with the command's exit code.
 
-    `key` is the idempotency key under which the daemon was asked to run the same command before; None when it was not
-    asked. Returns the exit code only when Python runs interactively (-i).
+    That code is 130 after Ctrl-C, 0 when nobody reads the output any more, 1 when it cannot be written. `key` is the
+    idempotency key under which the daemon was asked to run the same command before; None when it was not asked. Returns
+    the exit code only when Python runs interactively (-i).
     """
     streams.prepare()
     try:
@@ -46,9 +47,9 @@ def main(key: str | None = None) -> int:
 
 
 def run(words: list[str], key: str | None = None) -> int:
-    """Run a command and return its exit code; print errors instead of raising them.
+    """Run a command and return its exit code. Print a FleetError instead of raising it, and return its exit code.
 
-    `key` is used when the words have no --key.
+    When the whole home vanishes while the command runs, print that, too. `key` is used when the words have no --key.
     """
     try:
         _refuse_invalid_utf8(words)

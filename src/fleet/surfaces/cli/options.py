@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     WritingHome = TypedDict("WritingHome", {"as": str | None, "key": str | None, "json": bool})
 
 F = TypeVar("F", bound="Callable[..., object] | click.Command")
+# The click type of a whole number from 1.
 COUNT = click.IntRange(1, 1 << 60)
 # The key in click's context for the project of a task that was given as PROJECT/SLUG.
 _NAMED = "fleet.project_of_task"
@@ -75,7 +76,10 @@ class Slug(click.ParamType[str]):
     name = "slug"
 
     def convert(self, value: str, _param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the slug from SLUG or PROJECT/SLUG. Set the command's project when the value names one."""
+        """Return the slug from SLUG or PROJECT/SLUG. Set the command's project when the value names one.
+
+        Raise BadInput when -p, or a task named before, is of another project.
+        """
         named = ctx.params.get("project") or ctx.meta.get(_NAMED) if ctx else None
         project, slug = names.project_and_slug(value, named)
         if ctx is not None and project is not None:
@@ -85,7 +89,7 @@ class Slug(click.ParamType[str]):
         return slug
 
     def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the project's slugs that begin with the incomplete word; [] when the home cannot be opened."""
+        """Return the project's slugs that begin with the incomplete word; [] without a project or a readable home."""
         from click.shell_completion import CompletionItem
 
         try:
@@ -161,7 +165,7 @@ def from_stdin(given: str | None) -> str | None:
 def read_time(given: str | None, fleet: Fleet, *, back: bool = False) -> int | None:
     """Return the time that a person wrote (`2h`, `18:00`, a date) in milliseconds; None for None.
 
-    With `back`, `2h` means two hours ago, else in two hours.
+    With `back`, `2h` means two hours ago, else in two hours. Raise BadTime for a text that is no time.
     """
     if given is None:
         return None

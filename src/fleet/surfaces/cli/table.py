@@ -45,6 +45,7 @@ AGENTS = (
     *(Entry(hot.name, "tasks.hot", hot.summary) for hot in HOT if hot.short),
     Entry("inbox", "agents.messages", "Print the messages that wait for this agent."),
 )
+# Commands that people seldom need.
 PLUMBING = (
     Entry("task", "tasks.group", "Add, change, show and list tasks."),
     Entry("project", "projects.projects", "Register repositories and list them."),
@@ -81,6 +82,7 @@ SECTIONS = (
     ("For agents (they read their task from the environment)", AGENTS),
 )
 
+# The commands of the group `fleet task`.
 TASK = (
     Entry("add", "tasks.write", "Add a task."),
     Entry("edit", "tasks.write", "Change a task, its tags or dependencies."),
@@ -106,4 +108,5 @@ HIDDEN = (
     Entry("launch", "dispatch.run", "Become the agent of a dispatch."),
     Entry("settle", "dispatch.run", "Settle a dispatch whose agent has exited."),
 )
+# The entries of each LazyGroup by its name, of which "" is `fleet` itself.
 GROUPS = {"": (*(entry for _title, part in SECTIONS for entry in part), *PLUMBING, *HIDDEN), "task": TASK}

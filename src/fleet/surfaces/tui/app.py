@@ -113,7 +113,8 @@ class FleetApp(App[None], inherit_bindings=False):
     def _listen_to_signals(self) -> None:
         """Let SIGTERM and SIGHUP end the TUI as its key for quitting does, so that the terminal is left as it was.
 
-        While the terminal is lent to an agent's session, the TUI ends when the session gives the terminal back.
+        While the terminal is lent to an agent's session, the TUI ends when the session gives the terminal back. If a
+        signal is ignored or handled otherwise already, that is left as it is.
         """
         loop = asyncio.get_running_loop()
         for number in _ENDINGS:
@@ -169,7 +170,7 @@ class FleetApp(App[None], inherit_bindings=False):
         self._details.want(wish)
 
     def hurry(self) -> None:
-        """Let the loader take a snapshot at once."""
+        """Let the loader take the next snapshot as soon as it can, because something may have changed."""
         self._loader.hurry()
 
     def lend(self, words: list[str]) -> None:

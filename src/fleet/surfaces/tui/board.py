@@ -195,7 +195,7 @@ class Board(Screen[None], inherit_bindings=False):
         return self.snapshot is not None and any(group in NEEDING_PERSON for group in self.snapshot.counts)
 
     def select_soon(self, key: str) -> None:
-        """Select the row with this key, and unfold it, as soon as a snapshot has it; take a snapshot at once.
+        """Select the row with this key, and unfold it, as soon as a snapshot has it; hurry the next snapshot.
 
         Give up when three snapshots do not have the row, or when the person presses a key: that key is meant for the
         row that is selected now.
@@ -265,6 +265,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.app.want(DetailsWish(row, self._tab, tuple(self.rows.visible_rows)) if row else None)
 
     def _draw_about(self) -> None:
+        """Draw the facts about the selected row; nothing when no row is selected."""
         now = since_epoch(self.snapshot.at) if self.snapshot else 0
         changes = self.rows.changes.get(self.row.key, "") if self.row else ""
         self._bar("about").draw(
@@ -272,6 +273,7 @@ class Board(Screen[None], inherit_bindings=False):
         )
 
     def _draw_question(self) -> None:
+        """Draw the open question of the selected row; hide its bar when there is none."""
         bar = self._bar("question")
         text = about.question_of(self.row, self.question, self.look, self.key_of, self.choosing)
         bar.draw(text or Text(""))
@@ -337,6 +339,7 @@ class Board(Screen[None], inherit_bindings=False):
         self._draw_keys()
 
     def _close_filter(self) -> None:
+        """Empty and hide the field of the filter, and show all rows."""
         self._clear_field()
         self.rows.filter("")
         self._draw()
@@ -396,7 +399,7 @@ class Board(Screen[None], inherit_bindings=False):
         failed: Callable[[str], None] | None = None,
         queue: bool = False,
     ) -> None:
-        """Run `act` in the background, then call `done` with its result and take a snapshot at once.
+        """Run `act` in the background, then call `done` with its result and hurry the next snapshot.
 
         When `act` fails, call `failed` with the reason; without `failed`, show the reason.
 

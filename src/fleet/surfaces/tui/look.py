@@ -26,7 +26,10 @@ def first_key(keys: Mapping[str, tuple[str, ...]], act: str) -> str:
 
 
 class Palette(NamedTuple):
-    """The colours of one look: theme, tones (colours by name), text, selection, backgrounds of changed diff lines."""
+    """The colours of one look: theme, tones (colours by name), text, selection, backgrounds of changed diff lines.
+
+    "" is no colour.
+    """
 
     theme: Theme
     tones: dict[str, str]
@@ -113,6 +116,7 @@ TERMINAL = Palette(
     "",
 )
 PALETTES = {"dark": DARK, "light": LIGHT, "terminal": TERMINAL}
+# The numbers of light background colours in COLORFGBG.
 _LIGHT_GROUNDS = frozenset({"7", "15"})
 
 

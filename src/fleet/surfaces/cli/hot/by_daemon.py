@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+# The commands that the daemon runs for a client: those called by their first word, and those of the group `fleet task`.
 _HOT = frozenset(("log", "artifact", "done", "fail", "block", "status", "ps"))
 _OF_TASK = frozenset(
     ("log", "artifact", "done", "fail", "block", "claim", "show", "list", "ready", "why", "graph")
@@ -39,6 +40,7 @@ _REFUSALS = frozenset(("WrongToken", "OnlyForAgents", "NotOwned"))
 # Seconds to wait for the daemon's greeting, which a suspended daemon never sends, and then for its answer.
 _GREETING = 5.0
 _PATIENCE = 20.0
+# Bytes that are read from the socket at once.
 _CHUNK = 1 << 16
 # Bytes that a Unix socket's address can hold on every system.
 _LONGEST_ADDRESS = 103
@@ -48,8 +50,9 @@ _DESCRIPTORS = "/proc/self/fd"
 def run(words: list[str]) -> tuple[int | None, str | None]:
     """Let the daemon run a command, and print its output. Returns the exit code and the request's idempotency key.
 
-    The code is None when this process has to run the command; the key is None when the daemon was not asked. For
-    `fleet settle --hint`, only look whether a daemon is there: it notices the death of an agent by itself.
+    The code is None when this process has to run the command, and 1 when its output cannot be written; the key is None
+    when the daemon was not asked. For `fleet settle --hint`, only look whether a daemon is there: it notices the death
+    of an agent by itself.
     """
     if words[:2] == _HINT:
         return (0 if is_there() else None), None
@@ -193,8 +196,8 @@ def _columns() -> int:
 def exchange(path: str, request: bytes, patience: float = _PATIENCE) -> dict[str, Any] | None:
     """Send one request to the daemon's socket and return the answer.
 
-    None when the daemon cannot be reached, does not greet within 5 seconds, or does not answer within `patience`
-    seconds after its greeting.
+    None when the daemon cannot be reached, does not greet within 5 seconds (or `patience`, if that is less), does not
+    answer within `patience` seconds after its greeting, or answers with anything but a JSON object.
     """
     from fleet.fast import scan, unix_socket
 

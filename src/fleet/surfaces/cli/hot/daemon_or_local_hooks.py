@@ -50,6 +50,7 @@ class DaemonOrLocalHooks:
         """
 
         def own(hooking: Hooking) -> HookAnswer | Reply:
+            """Handle the event in this process; first prove a new coordinator, with the event of its start."""
             if dialect.events.get(event) == "started":
                 hooking.prove()
             return hooking.handle_event(dialect, event, payload, at)

@@ -75,7 +75,8 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
 def _hooking(funnel: Funnel) -> Hooking | SocketHooks | DaemonOrLocalHooks:
     """Return the object that handles this agent's events: through the daemon, or in this process.
 
-    The daemon is used if one runs, or if the agent has only the daemon's socket.
+    The daemon is used if the agent has only the daemon's socket. It is also used if the home has a daemon's socket, the
+    agent has a token, and FLEET_DIRECT is not set.
     """
     if door := os.environ.get(DOOR):
         from fleet.surfaces.cli.hot.socket_hooks import SocketHooks  # noqa: PLC0415 - loads next to nothing

@@ -42,7 +42,7 @@ class Read:
     def perform(self, values: Values) -> None:
         """Import the command's function and call it with these values.
 
-        Missing options are None, missing flags False.
+        Missing options are None, as are missing flags that share a name (`into`); other missing flags are False.
         """
         defaults = {option.name: False if option.flag and not option.into else None for option in self.options}
         module = __import__(f"fleet.surfaces.cli.commands.{self.module}", fromlist=[self.function])

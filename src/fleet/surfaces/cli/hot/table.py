@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     # The values of options and arguments by name: a text, a number, or True for a flag.
     Values = dict[str, Any]
 
+# A count has fewer digits than this.
 _DIGITS = 19
 # The hidden commands of the group `claims`.
 FOR_PROGRAMS = ("acquire-prompt", "release", "rewrite-prompt", "inspect")
@@ -21,8 +22,8 @@ FOR_PROGRAMS = ("acquire-prompt", "release", "rewrite-prompt", "inspect")
 class Option:
     """An option of a command. An option without `metavar` and `choices` is a flag, which takes no value.
 
-    `into` is the name under which the value is stored; several flags with the same `into` each set it to their own
-    name.
+    The value of an option with `is_count` is a whole number from 1. `into` is the name under which the value is stored;
+    several flags with the same `into` each set it to their own name.
     """
 
     __slots__ = ("choices", "flag", "help", "into", "is_count", "metavar", "name", "names", "required")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+# The first of the 65,536 characters for private use from which ESCAPE is made.
 _PRIVATE = 0xF0000
 # Stands for the escape character in fleet's own sequences.
 ESCAPE = "".join(chr(_PRIVATE + int.from_bytes(os.urandom(2), "big")) for _ in range(4))

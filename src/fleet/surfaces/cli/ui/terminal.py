@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
 _COLOUR_OF = AGENT_TONES | TASK_TONES
+# Columns between two columns of a table.
 _GAP = 2
+# The width of a terminal whose width is not known.
 _COLUMNS = 80
+# The least columns for the last column of a table, and the columns that are enough for it.
 _NARROWEST = 8
 _ENOUGH = 24
+# How many lines `say_lines` writes at once.
 _BATCH = 1_000
 
 

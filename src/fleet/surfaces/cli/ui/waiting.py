@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # Seconds before anything is printed. In a log file only long waits matter.
 ON_TERMINAL = 1.0
 ELSEWHERE = 10.0
+# Seconds between two drawings of the line on a terminal.
 _STEP = 0.2
 _FRAMES = "|/-\\"
 # To the first column, and clear the rest of the line.

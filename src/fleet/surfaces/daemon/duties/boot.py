@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from fleet.api.fleet import Fleet
 
+# Seconds between rounds without news.
 _LOOK = 30.0
 
 
@@ -28,13 +29,15 @@ class ResumeOnBoot(Duty):
 
     def __init__(self, has_run: Event) -> None:
         self._has_run = has_run
+        # What `run` has logged about the dispatches that waited after the last round.
         self._waiting: list[str] = []
 
     def run(self, fleet: Fleet) -> list[str]:
         """Resume what a reboot interrupted, as far as the limits allow, then set `has_run`, also after an error.
 
-        Returns a line for the daemon's log about each dispatch or job that was resumed, or that began to wait in this
-        round. Raises DutyOver when nothing is left to resume, or when the setting `resume_on_boot` is false.
+        Returns a line for the daemon's log about each dispatch or job that was resumed, and about each dispatch that has
+        to wait, unless the previous round has returned the same line. Raises DutyOver when an earlier round has left
+        nothing to resume, or when the setting `resume_on_boot` is false.
         """
         try:
             return self._resume(fleet)

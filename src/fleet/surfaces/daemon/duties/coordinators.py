@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
 
 
+# Seconds between rounds while every seat is held.
 _EVERY = 60.0
 
 
@@ -30,17 +31,19 @@ class Coordinators(Duty):
     on_change = True
 
     def __init__(self, tick_for: Callable[[dict[str, str]], None], after: Event) -> None:
+        # Starts the ticks of the coordinators that it is given (dispatch ids by project), unless they tick already.
         self._tick_for = tick_for
         # Set once ResumeOnBoot has run: work that a reboot interrupted comes before new work.
         self._after = after
+        # By project: why its seat could not be taken over at the last try.
         self._failed: dict[str, str] = {}
         self._rounds_unheld = 0
 
     def run(self, fleet: Fleet) -> list[str]:
         """Take over the seats of dead daemons, and start the ticks of every seat that this daemon holds.
 
-        Returns a line for the daemon's log about each seat that was taken, or could not be. Raises NotNow before
-        ResumeOnBoot has run.
+        Returns a line for the daemon's log about each seat that was taken over, or that could not be, when the reason is
+        not the one of the last try. Raises NotNow before ResumeOnBoot has run.
         """
         if not self._after.is_set():
             raise NotNow

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fleet.model.identity import Identity
     from fleet.world.clock import Clock
 
+# Seconds between two checks while some exits are not reported, or an agent waits for another try.
 _LOOK = 1.0
 # Seconds between two checks while the kernel reports the exit of every process.
 _TOLD = 30.0
@@ -41,7 +42,8 @@ class Deaths(Duty):
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        # For each dead agent that is not settled yet: how often that was tried, and when it is tried next.
+        # For each dead agent that has to wait: how often settling it has failed, and the time of the monotonic clock at
+        # which it is tried next.
         self._later: dict[str, tuple[int, float]] = {}
         self._exits: Exits | None = None
 
@@ -55,7 +57,7 @@ class Deaths(Duty):
             self._exits.end()
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Settle every agent that has died, and watch the living ones, to be told when they exit.
+        """Settle the dead agents that do not have to wait, and watch the living ones, to be told when they exit.
 
         Returns a line for the daemon's log about each agent that was settled, or that could not be settled at the first
         try.
@@ -69,9 +71,9 @@ class Deaths(Duty):
         return lines
 
     def _seconds_to_next(self, fleet: Fleet, alive: list[Identity], others: int) -> float | None:
-        """Watch the processes `alive`, and return the seconds until the next check; None without agents.
+        """Watch the processes `alive`, and return the seconds until the next check; None when there are no agents.
 
-        That is 1 second while an agent waits for another try, or while the kernel does not report the exit of every
+        That is 1 second while a dead agent is not settled, or while the kernel does not report the exit of every other
         agent; else 30. `others` is the number of agents that are not dead, also of those whose process is unknown.
         """
         are_told = self._exits is not None and self._exits.watch(fleet.world.processes, alive)
@@ -80,7 +82,10 @@ class Deaths(Duty):
         return _TOLD if others else None
 
     def _is_due(self, ident: str) -> bool:
-        """Whether an agent has not been tried yet, or its wait after a failed try is over."""
+        """Whether a dead agent is to be settled in this round.
+
+        It is, unless it still has to wait: for the runner of its job, or for another try after one that failed.
+        """
         return ident not in self._later or self._clock.ticks() >= self._later[ident][1]
 
     def _settle(self, fleet: Fleet, ident: str) -> str:

@@ -41,7 +41,10 @@ class NewestOperation(Duty):
 
 
 class Duties:
-    """All duties of the daemon, and their threads."""
+    """All duties of the daemon, and their threads.
+
+    `duties` replaces the duties that every daemon has; tests give it. NewestOperation is added to them in any case.
+    """
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Duties:
         self._clock = clock or Clock()
         self._lock = threading.Lock()
         self._is_stopping = False
+        # The number of the newest operation of which the duties were told.
         self._seen = -1
         first = self._all_duties() if duties is None else duties
         self._rounds = [self._rounds_of(duty) for duty in [NewestOperation(self.changed), *first]]
@@ -105,7 +109,10 @@ class Duties:
             each.join(max(0.0, deadline - self._clock.ticks()))
 
     def changed(self, seq: int) -> None:
-        """Wake the duties that wait for changes, because operation number `seq` was committed. Returns at once."""
+        """Wake the duties that wait for changes, because operation number `seq` was committed. Returns at once.
+
+        Do nothing when they were told of this operation, or of a later one, before.
+        """
         with self._lock:
             if seq <= self._seen:
                 return
@@ -115,7 +122,7 @@ class Duties:
             each.wake()
 
     def status(self) -> list[DutyStatus]:
-        """Return the state of each duty: its rounds, failures and next run."""
+        """Return the state of each duty that is not over: its rounds, failures and next run."""
         with self._lock:
             rounds = list(self._rounds)
         return [each.status() for each in rounds if not each.is_over]

@@ -57,7 +57,7 @@ class Duty:
     def run(self, fleet: Fleet) -> list[str]:
         """Do one round. Returns a line for the daemon's log about each thing done.
 
-        Raises DutyOver when the duty has nothing more to do.
+        Raises DutyOver when the duty has nothing more to do, and NotNow when it cannot run at this moment.
         """
         raise NotImplementedError
 
@@ -159,7 +159,7 @@ class Rounds:
             self._close()
 
     def _wait_until_due(self) -> bool:
-        """Wait until the next round is due. Returns False when the daemon stops."""
+        """Wait until the next round is due, and record that it begins. Returns False when the daemon stops."""
         with self._news:
             while not self._is_stopping:
                 left = self._schedule.seconds_left(self._clock.ticks())
@@ -201,6 +201,7 @@ class Rounds:
                 self._close()
 
     def _close(self) -> None:
+        """Close the home, if it is open."""
         fleet, self._fleet = self._fleet, None
         if fleet is not None:
             fleet.close()

@@ -10,7 +10,7 @@ LONGEST_WAIT = 60.0
 
 
 def wait_after_failures(failures: int) -> float:
-    """Return how many seconds a duty waits after this many failures in a row."""
+    """Return how many seconds a duty waits after this many failures in a row (1 or more): 1, 2, 4, … at most 60."""
     return min(FIRST_WAIT * 2.0 ** min(failures - 1, 30), LONGEST_WAIT)
 
 
@@ -28,7 +28,9 @@ class Schedule:
     begins: float = 0.0
     ended: float | None = None
     failures: int = 0
+    # How many rounds have begun.
     rounds: int = 0
+    # Whether there is news since the last round began. The first round needs none.
     has_news: bool = True
     # Urgent news: the next round does not wait for `apart`, only for the wait after a failure.
     is_urgent: bool = False

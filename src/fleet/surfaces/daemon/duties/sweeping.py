@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
     from fleet.model.results.home import Swept
 
+# Seconds between two sweeps.
 _EVERY = 600.0
 
 
@@ -22,8 +23,10 @@ class Sweeping(Duty):
     delay = 30.0
 
     def __init__(self) -> None:
+        # How many findings of the last sweep a person has to look at, and how many wait to be released.
         self._standing = 0
         self._waiting = 0
+        # The lines about the findings of the last sweep.
         self._before: frozenset[str] = frozenset()
 
     def run(self, fleet: Fleet) -> list[str]:

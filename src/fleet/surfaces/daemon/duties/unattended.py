@@ -15,6 +15,7 @@ from fleet.surfaces.daemon.duties.duty import Duty
 if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
 
+# Seconds between rounds while a project with agents has no coordinator.
 _LOOK = 10.0
 
 

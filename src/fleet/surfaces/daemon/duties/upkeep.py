@@ -10,6 +10,7 @@ from fleet.surfaces.daemon.duties.duty import Duty
 if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
 
+# The seconds of a day.
 _DAY = DAY / SECOND
 
 
@@ -21,7 +22,7 @@ class Upkeep(Duty):
     delay = 120.0
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Archive operations and remove journals, unless that was done less than a day ago.
+        """Archive operations and remove journals, unless that was done less than a day ago or the clock is doubted.
 
         Returns lines for the daemon's log: what was archived or removed, or why nothing was removed.
         """

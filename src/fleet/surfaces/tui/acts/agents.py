@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from fleet.model.results.views import RowView
     from fleet.surfaces.tui.board import Board
 
+# Seconds in which a handoff may be finished before the person is told how far it has come.
 _HANDOFF_PATIENCE = 60.0
+# The states in which a coordinator is joined; in any other state, a new one is started.
 _LIVING = frozenset({"alive", "starting", "unknown"})
 
 
@@ -32,7 +34,10 @@ def _may_attach(board: Board) -> bool:
 
 
 def attach_label(board: Board) -> str:
-    """Return the word in the key bar for what the key `attach` does with the selected row."""
+    """Return the word in the key bar for what the key `attach` does with the selected row: attach, fold or log.
+
+    It is "log" for a coordinator that is a duty of the daemon, and so has no session.
+    """
     if board.rows.is_foldable:
         return "fold"
     row = board.row
@@ -66,7 +71,7 @@ def _coordinator(board: Board) -> None:
         return
 
     def act(fleet: Fleet) -> str | Seated:
-        """Return the id of the living coordinator; start one when none lives."""
+        """Return the id of the living coordinator; when none lives, start one and return its seat."""
         seat = fleet.coord.show(project)
         if seat.holder is not None and seat.state in _LIVING:
             return seat.holder
@@ -218,6 +223,7 @@ def _resume(board: Board) -> None:
     given = row.agent or row.attempt or row.slug or ""
 
     def said(resumed: Resumed) -> None:
+        """Show which agent continues, and whether in the conversation of the earlier one."""
         how = "in its conversation" if resumed.conversation else "in a new conversation"
         board.say(f"{resumed.id} continues after {resumed.predecessor}, {how}")
 
@@ -288,6 +294,7 @@ def _stop_coordinator(board: Board, row: RowView) -> None:
             )
 
     def said(ended: Unseated) -> None:
+        """Show that the coordinator is stopped, or why it is not."""
         if ended.stopped:
             board.say(f"the coordinator of {row.project} is stopped")
         else:

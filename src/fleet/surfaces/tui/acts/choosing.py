@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from fleet.model.results.agents import Choice, Question
     from fleet.surfaces.tui.board import Board
 
+# The highest number that one key can choose.
 _MOST = 9
 
 
@@ -43,7 +44,8 @@ class Choosing:
 
         Where several answers may be chosen, only mark this one, or remove its mark.
 
-        Say why when the selected row has no question with answers to choose from.
+        When the selected row has no question with answers to choose from, or the question no answer with this number,
+        only tell the person so.
         """
         choice, question = self.choice, self._board.question
         if choice is None or question is None:

@@ -42,7 +42,8 @@ class Commenting:
     def noted(self, lines: list[Text]) -> list[Text]:
         """Return the lines of the diff tab with each comment below the line that it is about.
 
-        Also keep the place in the diff of each line, which the cursor and the comments need.
+        Also keep the place in the diff of each line, which the cursor and the comments need. Without a cursor and
+        without comments, return `lines` unchanged and keep nothing.
         """
         comments = self._comments
         if not self.is_on and not comments:
@@ -65,7 +66,7 @@ class Commenting:
     def place(self) -> None:
         """Put the cursor on a line of the newly drawn diff: where it was, else on the first visible line.
 
-        When no line can be commented on, remove the cursor.
+        When no line can be commented on, remove the cursor and tell the person. Do nothing while there is no cursor.
         """
         view = self._board.lines
         if not self.is_on:
@@ -97,7 +98,7 @@ class Commenting:
 
     # what the keys do ---------------------------------------------------------------------------------------------------
     def begin(self) -> None:
-        """Show the diff tab with a cursor."""
+        """Show the diff tab, with a cursor as soon as its lines are drawn."""
         row, view = self._board.row, self._board.lines
         self.is_on, self._row, self._spots = True, row.key if row else "", []
         view.cursor_style, view.cursor = self._board.look.style("", selected=True), None
@@ -115,7 +116,7 @@ class Commenting:
             self.leave()
 
     def press(self, event: events.Key) -> None:
-        """Handle a key while a line is chosen: move the cursor, write a comment, or leave."""
+        """Handle a key while the cursor is shown: move it, scroll sideways, write a comment, or remove the cursor."""
         view = self._board.lines
         here, page = view.cursor or 0, max(view.size.height - 3, 1)
         steps = {"line-down": 1, "line-up": -1, "page-down": page, "page-up": -page}
@@ -154,7 +155,7 @@ class Commenting:
             """Keep the comment, or remove it for an empty text; do nothing when the person left the dialog."""
             if text is None:
                 return
-            comments = self._board.drafts.setdefault(place, {})  # others may have been sent since the dialog opened
+            comments = self._board.drafts.setdefault(place, {})  # the other comments may be sent by now
             comments.pop(spot, None)
             if text:
                 comments[spot] = self._board.joined(text)

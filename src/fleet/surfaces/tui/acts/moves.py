@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from fleet.surfaces.tui.board import Board
 
+# By how much of the height of the tab it is scrolled.
 _PAGE = 0.8
 # Columns by which the tab is scrolled sideways.
 SIDEWAYS = 16

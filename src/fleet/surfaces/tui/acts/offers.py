@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fleet.surfaces.tui.board import Board
 
+# All acts of the board, by their names in the settings of keys.
 DOINGS = MOVES | ON_AGENTS | ON_TASKS | ON_LINES
 # The order of the keys in the bar: those that answer an agent or end something first, those that always apply last.
 _OFFERED = (
@@ -24,6 +25,7 @@ _OFFERED = (
     *("comment-line", "hand-off", "kill", "next", "coordinator", "new", "run", "tab", "filter", "graph", "timeline"),
     *("sweep", "palette", "help", "quit"),
 )
+# The keys in the bar while the person types words of the filter, and the acts that are always in the bar.
 _FILTERING = (("⏎", "keep"), ("Esc", "show all"), ("↑ ↓", "select"))
 _ALWAYS = ("help", "quit")
 
@@ -49,7 +51,7 @@ def key_bar(board: Board, width: int) -> Text:
 
 
 def offered_choices(board: Board) -> list[PickedChoice]:
-    """Return the acts that apply to the selected row, as entries of the palette."""
+    """Return the acts that apply to the selected row, as entries of the palette; the act that opens it is left out."""
     known = {act.name: act for act in ACTS}
     return [
         PickedChoice(name, known[name].label or name.replace("-", " "), known[name].help, board.key_of(name))

@@ -139,6 +139,7 @@ def _merge(board: Board) -> None:
             )
 
     def said(merged: Merged) -> None:
+        """Show the merged commit, whether it was merged before, and what was not released."""
         left = f"; left: {'; '.join(merged.left)}" if merged.left else ""
         board.say(f"{row.key} is merged{'' if merged.changed else ' (it was already)'}: {merged.commit[:12]}{left}")
 
@@ -155,7 +156,10 @@ def _land(board: Board) -> None:
     project = board.project or ""
 
     def shown(landing: Landing) -> None:
-        """Show the commits of a landing that was only planned, and ask the person whether to land them."""
+        """Show the commits of a landing that was only planned, and ask the person whether to land them.
+
+        When there are none, only say so.
+        """
         if not landing.commits:
             board.say(f"nothing to land: {landing.target} has all of {landing.integration}")
             return
@@ -177,6 +181,7 @@ def _land(board: Board) -> None:
             )
 
     def said(landing: Landing) -> None:
+        """Show that the target branch has moved, that it has all commits by now, or what the person has to run."""
         if landing.moved:
             board.say(f"{landing.target} is now at {landing.integration} ({counted(landing.commits, 'commit')})")
         elif not landing.run:
@@ -196,7 +201,10 @@ def _sweep(board: Board) -> None:
     """Show what a sweep would release, ask the person, then release it."""
 
     def shown(found: list[Swept]) -> None:
-        """Show what a sweep would release, and ask the person whether to release it."""
+        """Show what a sweep would release, and ask the person whether to release it.
+
+        When it would release nothing, only say so, with up to five things that stay.
+        """
         acts = [each for each in found if not each.standing]
         kept = [each for each in found if each.standing]
         lines = [*map(_swept_line, acts), *(["", "What stays:", *map(_swept_line, kept)] if kept else [])]

@@ -108,7 +108,10 @@ class Texts:
             done(result)
 
         def fail(text: str, why: str) -> None:
-            """Keep the text and show why the act failed, with the dialog or with the way to it."""
+            """Keep the text and show why the act failed.
+
+            Open the dialog again if the person is still on the same page; else say how to come back to the text.
+            """
             is_here = board.app.screen is place
             way_back = self._keep(name, Kept(text, comments), next_one=is_here)
             board.warn(why if is_here else f"{why}{way_back}")

@@ -79,7 +79,7 @@ class Ask(ModalScreen[str | None]):
             draw_soon(self, self._fit)
 
     def _fit(self) -> None:
-        """Give the lines the height that they need when wrapped; if it does not fit, name the keys that scroll them."""
+        """Give the lines the height that they need when wrapped; if it is too much, name the keys that scroll them."""
         view, hint = self.query_one(LineView), self.query_one(".hint", Static)
         texts = sum(each.size.height + each.styles.margin.height for each in self.query(Static))
         most = max(int(self.size.height * _SHARE) - _FRAME - texts, _FEWEST)
@@ -87,7 +87,10 @@ class Ask(ModalScreen[str | None]):
         hint.update(f"↑ ↓: scroll · {self._leaving}" if view.line_count > most else self._leaving)
 
     def on_key(self, event: events.Key) -> None:
-        """Handle a key: a way's key closes the dialog with that way's name, n and Esc with None; the arrows scroll the lines."""
+        """Handle a key: a way's key closes the dialog with that way's name, n, q, Esc and Ctrl+C with None.
+
+        The arrows, j, k and the page keys scroll the lines.
+        """
         event.stop()
         chosen = {way.key: way.name for way in self._ways}
         if event.key in LEAVING | {"n", "q"} and event.key not in chosen:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # The share of the terminal's height that the dialog may take, and the number of its lines around the list.
 _SHARE, _AROUND = 0.9, 12
+# The least and the greatest number of lines of the list.
 _FEWEST, _MOST = 3, 14
 
 
@@ -97,7 +98,7 @@ class Pick(ModalScreen[str | None]):
         self._show()
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Close the dialog with the entry under the cursor."""
+        """Close the dialog with the value of the entry under the cursor; with None when no entry matches."""
         leave(self, self._fitting[self._at].value if self._fitting else None)
 
     def on_key(self, event: events.Key) -> None:

@@ -108,6 +108,7 @@ class Write(ModalScreen[str | None]):
         draw_soon(self, self._fit)
 
     def _fit(self) -> None:
+        """Set the height of the field: what the terminal has left, at least 3 and at most 10 lines."""
         texts = sum(each.size.height + each.styles.margin.height for each in self.query(Static))
         most = int(self.size.height * _SHARE) - _FRAME - texts
         self.query_one(Words).styles.height = max(_FEWEST, min(most, _MOST))

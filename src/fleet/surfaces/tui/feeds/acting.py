@@ -59,6 +59,7 @@ class Acts:
             return False
 
         def run() -> None:
+            """Run the act, and post its result or the reason why it failed. Called in the act's thread."""
             try:
                 with Fleet.open(self._home, actor=self._actor, make=False) as fleet:
                     result = act(fleet)
@@ -69,6 +70,7 @@ class Acts:
                 self._post(lambda: self._end(name, lambda: done(result)))
 
         def start() -> None:
+            """Count the act as running, and start its thread."""
             self.running[name] = says
             threading.Thread(target=run, name=f"act {name}", daemon=True).start()
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # Seconds before the same tab is fetched again.
 _AGAIN = {"live": 0.35, "diff": 3.0, "task": 2.0, "journal": 3.0, "operations": 2.0}
+# Seconds before a home that could not be read is opened again.
 _TRY_AGAIN = 1.0
 
 
@@ -59,7 +60,7 @@ class Details(threading.Thread):
         self._wish: DetailsWish | None = None
         self._new = threading.Event()
         self._ended = False
-        # By the key of a row: the commit of its branch, and how many lines that changes, such as "+12 −3".
+        # By the key of a row: the commit of its branch, and how many lines the branch changes, such as "+12 −3".
         self._changes: dict[str, tuple[str, str]] = {}
         # The id of the question that was fetched last, and the question.
         self._question: tuple[str, Question | None] = ("", None)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _LOOK_ANYWAY = 3.0
 # Seconds of rest after a snapshot: the longer it took, the longer the rest, so that the machine is never kept busy.
 _SHORTEST_REST, _LONGEST_REST, _REST_FACTOR = 0.3, 2.0, 2.0
+# Seconds before a home that could not be read is opened again.
 _TRY_AGAIN = 1.0
 
 
@@ -50,7 +51,10 @@ class Loader(threading.Thread):
         self._hurry.set()
 
     def hurry(self) -> None:
-        """Take the next snapshot at once, because the person has just changed something."""
+        """Take the next snapshot without a rest before it, because the person has just changed something.
+
+        A wait for a change that has begun already still ends only with a change, or after 3 seconds.
+        """
         self._hurry.set()
 
     def run(self) -> None:

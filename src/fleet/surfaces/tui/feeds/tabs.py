@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fleet.surfaces.tui.look import ScreenLook
 
 TABS = ("live", "diff", "task", "journal", "operations")
+# How many operations the tab shows at most.
 _OPERATIONS = 200
 _NO_AGENT = "no agent has worked on it"
 
@@ -91,14 +92,14 @@ class Tabs:
         return [Text(row.text), Text(""), self._quiet(words.get(row.kind, ""))]
 
     def _job(self, fleet: Fleet, row: RowView) -> list[Text]:
-        """Return the state of the row's job."""
+        """Return the lines about the row's job: its name and state, and the command that lists its items."""
         shown = fleet.jobs.show(row.agent or "")
         head = [Text(f"job {shown.id}  {shown.name}  {shown.state}", style="bold"), Text(row.text), Text("")]
         return [*head, self._quiet(f"fleet job show {shown.id} lists its items")]
 
     # diff -------------------------------------------------------------------------------------------------------------
     def _diff(self, fleet: Fleet, row: RowView) -> list[Text]:
-        """Return the diff of the row's task; for a project or coordinator, the commits that wait to land."""
+        """Return the diff of the row's task; for a row without a task, the commits of its project that wait to land."""
         if row.slug is None:
             landing = fleet.merge.land(project=row.project, dry=True)
             commits = counted(landing.commits, "commit")
@@ -179,7 +180,10 @@ class Tabs:
 
     # journal ----------------------------------------------------------------------------------------------------------
     def _journal(self, fleet: Fleet, row: RowView) -> list[Text]:
-        """Return the journal of the row's dispatch, with its claims as they are now."""
+        """Return the journal of the row's dispatch, with its claims as they are now.
+
+        For a row without a dispatch, return a line that says so.
+        """
         ident = row.agent or row.attempt
         if ident is None or row.kind == "job":
             return [self._quiet("no agent, so no journal")]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fleet.model.states import Tone
     from fleet.surfaces.tui.look import ScreenLook
 
+# Columns for the name of an entry, and the least columns of a line.
 _NAME, _NARROWEST = 24, 50
 _PLACES = {"board": "On the board", "review": "In a review"}
 _GLYPHS: tuple[tuple[str, Tone, str], ...] = (

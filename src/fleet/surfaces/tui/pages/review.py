@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from fleet.surfaces.tui.board import Board
     from fleet.surfaces.tui.pages.review_lines import Comments, ReviewLine
 
+# The acts whose keys the page shows, in this order.
 _SHOWN = ("accept", "send-back", "comment", "next-file", "side-by-side", "since", "verify", "close")
+# How many messages of the task's log the head shows.
 _LAST_LOG = 3
 # How many lines of the task's description the head shows.
 _DESCRIPTION = 3
@@ -265,7 +267,10 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._draw_files()
 
     def _go_to_file(self, by: int) -> None:
-        """Put the cursor on the first line of the file that is `by` files after the current one (before it, when negative)."""
+        """Scroll to the file that is `by` files after the current one (before it, when negative).
+
+        Put the cursor on its first line that can be commented on. The first file follows the last one.
+        """
         here = self._here
         wanted = ((here.file if here else 0) + by) % max(len(self._files), 1)
         top = next((number for number, line in enumerate(self._lines) if line.file == wanted), 0)
@@ -279,7 +284,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._draw()
 
     def _toggle_since(self) -> None:
-        """Switch between the whole diff and what is new since the last verdict."""
+        """Switch between the whole diff and what is new since the last verdict; without a verdict, say so."""
         if self.work is not None and self.work.since is None:
             self._board.say("it was not reviewed before")
             return

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Comments = dict["Spot", str]
 
 _SIGNS = {"added": "+", "removed": "-", "same": " "}
+# Columns for the number of a line.
 _NUMBER = 5
 
 
@@ -78,7 +79,8 @@ def _note(comment: str, look: ScreenLook) -> Text:
 def same_line(lines: list[ReviewLine], wanted: ReviewLine | None) -> int:
     """Return the number (from 0) of the line that shows what `wanted` showed in another layout.
 
-    When no line shows it, return the next one; when `wanted` is None, the first line that can be commented on.
+    When no line shows it, return the next one, else the last; when `wanted` is None, the first line that can be
+    commented on.
     """
     if wanted is None:
         return first_line_of(lines, 0)

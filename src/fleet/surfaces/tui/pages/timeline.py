@@ -22,6 +22,7 @@ _TONES: dict[str, Tone] = {"working": "cyan", "done": "green", "failed": "red", 
 _ENDS = {"working": "▶", "done": "✓", "failed": "✕", "blocked": "⏸"}
 # The word for a dispatch that has not ended. Whether its agent works, waits or is gone is only shown on the board.
 _NOT_ENDED = "not ended"
+# Columns for the name before a bar, and for the outcome behind it.
 _NAME, _MARGIN = 26, 17
 
 
@@ -32,6 +33,7 @@ class TimelinePage(LivePage):
 
     def __init__(self, look: ScreenLook, home: str) -> None:
         super().__init__("Timeline", look, home)
+        # The place in _WINDOWS of the length of time that is shown.
         self._window = 1
 
     def press(self, key: str) -> None:

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from fleet.surfaces.tui.acts.choosing import Choosing
     from fleet.surfaces.tui.look import ScreenLook
 
+# How many lines of a change that an agent asks about are shown at most.
 _SHOWN_CHANGE = 30
 
 
 def about_row(row: RowView | None, changes: str, now: int, look: ScreenLook, width: int) -> Text:
     """Return the facts about a row: state, task and title; then agent, branch, changes, context, source and age.
 
-    The title takes one line, so that there is room for the facts. Without a row, the text is empty.
+    The title takes one line, so that there is room for the facts. For a project, only its name is returned; without a
+    row, an empty text.
     """
     if row is None:
         return Text("")

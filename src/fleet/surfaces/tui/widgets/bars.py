@@ -64,6 +64,7 @@ def top_line(snapshot: Snapshot | None, look: ScreenLook, clock: str, width: int
 
 
 def _cost(snapshot: Snapshot) -> str:
+    """Return what agents have cost today, for the top bar; "" when no cost is known."""
     return f"${snapshot.page.today.dollars:.2f} today  " if snapshot.page.today.tokens else ""
 
 
@@ -83,6 +84,7 @@ def key_line(
 
 
 def _key_width(key: str, word: str) -> int:
+    """Return the columns that a key and its word take in the line, with the blanks after each."""
     return cell_len(key) + cell_len(word) + 3
 
 

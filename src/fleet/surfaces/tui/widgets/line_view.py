@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual import events
 
+# From this number of lines on they are not wrapped, because that would take too long.
 _MOST_WRAPPED = 5_000
 
 

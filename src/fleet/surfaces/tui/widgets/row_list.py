@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 # A quiet group with more rows than this is folded until somebody unfolds it.
 _FOLDED_FROM = 12
+# Columns from which the list is wide (source and age of a state have columns), and from which all sources and whole
+# states are shown.
 _WIDE, _WIDER = 44, 60
+# Least columns for a name in a wide list.
 _SHORTEST = 6
 # Least columns behind a name to show the row's text there.
 _ENOUGH = 10
@@ -298,7 +301,10 @@ class RowList(DrawnView):
         self._reveal()
 
     def fold(self) -> None:
-        """Fold or unfold the project or the group of the selected line."""
+        """Fold or unfold the selected project or group, and select its line; with another row selected, fold its group.
+
+        With a coordinator selected, which is in no group, fold the group of its project whose name its row has.
+        """
         if not self._shown:
             return
         here = self._shown[self._cursor]
@@ -428,6 +434,7 @@ def _need_of(row: RowView) -> tuple[str, ...]:
 
 
 def _width_of(cells: list[tuple[str, str]]) -> int:
+    """Return the columns that these cells, each a (text, tone), take in a row, with the blank before each."""
     return sum(cell_len(text) + 1 for text, _tone in cells)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fleet.model.results.engines import Trial
     from fleet.model.states import TrialVerdict
 
+# Columns for the question at which a trial stopped.
 _WIDTH = 140
 # No program of its own, this Python, and fleet itself.
 _ALWAYS_INSTALLED = frozenset({"", "{python}", "{fleet}"})
@@ -150,6 +151,7 @@ class _Report:
         """Check whether a dialog would stop the engine in this directory; then try the program at each autonomy level.
 
         `autonomies` has None for an engine without autonomy levels. Only one check at a time tries programs in a home.
+        Raise EngineMissing when the program is not installed, GateHeld while another check tries programs.
         """
         self.readiness.program = readiness.program_of(self._engine, ("sh",))
         self._say(f"{self._engine.name}: {self.readiness.program}")

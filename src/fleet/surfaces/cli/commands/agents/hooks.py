@@ -208,6 +208,7 @@ def hook(**_given: str) -> None:
     Examples:
       fleet hook Stop --engine claude
     """
+    # `surfaces/cli/entry.py` runs the command in this form by `hot/hook.py`, so that click need not be loaded.
 
 
 COMMANDS = {"hooks": hooks, "limits": limits, "hook": hook}

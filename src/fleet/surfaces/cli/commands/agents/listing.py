@@ -32,7 +32,7 @@ _NARROW = (0, 2, 5, 7, 8, 9, 12)
 
 
 def list_agents(*, project: str | None, json: bool) -> None:
-    """Print the running agents, as a table or as JSON."""
+    """Print the running agents of a project, or (None) of all projects, as a table or as JSON."""
     with Fleet.open() as fleet:
         agents = fleet.agents.list(project)
     if json:

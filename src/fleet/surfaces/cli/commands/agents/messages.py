@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
 _INDENT = " " * 10
+# From more lines than this, a diff is folded in the list of questions.
 _MOST_LINES = 60
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fleet.model.results.coord import HandoffView
     from fleet.surfaces.cli.options import WritingHomeUnkeyed
 
+# Seconds to wait for the end of a handoff.
 _PATIENCE = 60.0
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fleet.model.results.dispatches import ClaimView, PromptOutcome
 
 
+# The kind of claim that all hidden commands but `release` and `inspect` are about.
 _INBOX = "coord_prompt_inbox"
 
 
@@ -127,7 +128,10 @@ def _kind_of(command: str | None, given: str | None) -> str | None:
 
 
 def print_refused_words(words: list[str], error: errors.FleetError) -> int:
-    """Print as JSON why a hidden command could not begin, for example for invalid words. Returns the exit code."""
+    """Print as JSON why a hidden command could not begin, for example for invalid words. Returns the exit code.
+
+    `words` is the whole command line, from `claims` on.
+    """
     _print_failure(next(filter(is_dispatch_id, words), None), _kind_of(words[1], None), error)
     return error.code
 

@@ -62,6 +62,7 @@ def _dispatch_row(row: DispatchView) -> tuple[str, ...]:
 
 
 def _age_of_dispatch(seconds: int | None) -> str:
+    """Return an age in seconds as text, such as "5m"; "" for None."""
     return age(seconds * SECOND) if seconds is not None else ""
 
 

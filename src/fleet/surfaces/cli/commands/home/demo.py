@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.tasks import TaskView
 
+# Columns for the progress bar of --crowd.
 _WIDTH = 40
 
 
@@ -165,7 +166,8 @@ def _say_how_to_look_around(scene: str, *, keep: bool) -> None:
 class _LiveView:
     """Shows the tasks with their states and the last events, redrawn in place.
 
-    In a pipe it prints only events, one per line.
+    In a pipe it prints only events, one per line; with `quiet`, nothing. `slugs` are the tasks to show, by default
+    those of the graph of `fleet demo`.
     """
 
     def __init__(self, *, quiet: bool, slugs: list[str] | None = None) -> None:
@@ -176,7 +178,7 @@ class _LiveView:
         self._printed = 0
 
     def __call__(self, tasks: list[TaskView], events: list[str]) -> None:
-        """Redraw the view with these tasks and events; in a pipe, print the events that are new."""
+        """Redraw the view with these tasks and all events so far; in a pipe, print the events that are new."""
         if self._live:
             self._draw(tasks, events)
             return
@@ -208,7 +210,7 @@ class _CrowdBar:
         self._live = sys.stdout.isatty() and not quiet
 
     def __call__(self, project: ProjectView) -> None:
-        """Redraw the bar with the project's counts; do nothing in a pipe."""
+        """Redraw the bar with the project's counts; do nothing in a pipe, or with `quiet`."""
         if not self._live:
             return
         count = project.tasks

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from fleet.model.states import ItemState
     from fleet.verbs.jobs.progress import JobEvent, Tell
 
+# Columns for the progress bar.
 _BAR = 30
+# The states of items in the order in which their counts are shown.
 STATES: tuple[ItemState, ...] = ("done", "running", "merging", "waiting", "dead", "parked", "skipped")
+# The states of an item whose line stays on the screen above the bar.
 _KEPT_STATES = ("dead", "parked", "skipped")
 
 
@@ -110,7 +113,7 @@ def progress_line(event: JobProgress) -> str:
 
 
 class Live:
-    """Shows a job's progress and its running items in a few lines that are redrawn in place."""
+    """Shows a job's progress and its running items (ten at most) in a few lines that are redrawn in place."""
 
     def __init__(self) -> None:
         self._running: dict[str, str] = {}

@@ -96,6 +96,7 @@ def list_(*, json: bool) -> None:
 
 
 def _task_counts(project: ProjectView) -> tuple[str, ...]:
+    """Return how many of a project's tasks are open, in progress, done, and failed or blocked, as texts."""
     count = project.tasks
     return tuple(str(n) for n in (count.open, count.in_progress, count.done, count.failed + count.blocked))
 

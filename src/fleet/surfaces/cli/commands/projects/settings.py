@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet.model.agents.allow import Allowed
     from fleet.model.settings.table import SettingValue
 
+# How many values of a list are printed.
 _LISTED = 3
 
 

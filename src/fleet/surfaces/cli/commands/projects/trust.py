@@ -52,7 +52,10 @@ def trust(*, yes: bool, **given: Unpack[WritingUnkeyed]) -> None:
 
 
 def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
-    """On a terminal, print the untrusted settings and ask the person to trust them. Without a yes, change nothing."""
+    """Print the settings that nobody has trusted yet, if there are any, and ask the person to trust them.
+
+    Without a yes, change nothing. With `as_json` or without a terminal, do nothing.
+    """
     if as_json or not terminal.is_interactive():
         return
     waiting = fleet.settings.untrusted(project)

@@ -162,9 +162,10 @@ def _ask_choice(question: str, choices: dict[str, str]) -> str:
 
 
 def _resume_interrupted(fleet: Fleet, project: str, *, yes: bool, is_interactive: bool) -> tuple[list[str], list[str]]:
-    """Resume the interrupted dispatches of a project if the person agrees.
+    """Resume the interrupted dispatches of a project if the person agrees; with `yes`, without asking.
 
-    Returns the ids of the dispatches that were resumed, and of those that were not.
+    When nobody can be asked, resume none. Returns the ids of the dispatches that were resumed, and of those that were
+    not.
     """
     left = [each for each in fleet.dispatches.resumable(project) if each.interrupted]
     asked = left and not yes and is_interactive

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from fleet.model.results.tasks import Added, AddedMany
     from fleet.model.states import ShownStatus
 
+# How the name of a file with a list of tasks ends.
 _LISTS = (".md", ".markdown", ".txt")
+# The options that every added task gets.
 _FIELDS = ("after", "tags", "priority", "not_before", "not_before_said", "verify", "engine", "model")
 
 

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from fleet.model.results.merge import Tried, VerdictView, Waiting, Work
     from fleet.model.states import ReviewVerdict
 
+# How many messages of a task's log are printed.
 _MESSAGES_SHOWN = 10
 _TEMPLATE = """
 # What should change in {place}? Write it above this line; write nothing to send nothing back.
 # A line like `src/login.py:12 name this differently` is about that line of the work.
 """
+# Where the person's comments end in the edited template.
 _MARKER = "# What should change in "
 _KEYS = {"a": "accept", "s": "send back", "d": "diff", "n": "new since", "v": "verify", "k": "skip", "q": "quit"}
 

@@ -6,6 +6,7 @@ from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.tasks.explain import MOST
 
+# Blockers that are deeper than this are indented no further.
 _DEEPEST = 30
 
 

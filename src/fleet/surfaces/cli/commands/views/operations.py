@@ -54,7 +54,10 @@ def ops(**given: Any) -> None:
 
 
 def _operation_filter(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> OperationFilter:
-    """Return the filter for operations that the options of `fleet ops` describe."""
+    """Return the filter for operations that the options of `fleet ops` describe.
+
+    `until` is the highest sequence number that passes.
+    """
     named = given["project"] is not None or given["task"] is not None
     return OperationFilter(
         project=fleet.project_here(given["project"]) if named else None,

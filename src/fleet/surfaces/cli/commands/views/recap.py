@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fleet.model.results.merge import Waiting
     from fleet.model.results.views import Asked, MergedTaskView, Recap, SettledView
 
+# How many lines of a section are printed.
 _SHOWN = 10
 
 

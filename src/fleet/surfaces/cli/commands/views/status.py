@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 # The most entries of a section that are printed, and the most in JSON.
 _SHOWN, _LISTED = 20, 200
+# The most lines for a text, and the least columns for a line.
 _LINES = 4
 _NARROWEST = 20
 _INDENT = " " * 4
@@ -263,9 +264,11 @@ def wrapped(text: str, room: int, *, break_words: bool = True) -> list[str]:
 
 
 def _age_since(at: str, now: int) -> str:
+    """Return how long ago an ISO time was, as text. `now` is in milliseconds."""
     return age(now - since_epoch(at))
 
 
+# The function that returns the lines of an entry of the status page, by the class of the entry.
 _LINES_OF: dict[type, Callable[[Any, int], str]] = {
     NeedView: _need_entry,
     Obstacle: _obstacle_entry,
