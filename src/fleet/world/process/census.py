@@ -230,9 +230,9 @@ class Census:
 
         A person did if the process or an ancestor is a login, a terminal window, started from outside this container,
         or older than the agent, which started at `since`. `reapers` are the processes that inherit orphans, such as
-        process 1: as ancestors they prove nothing. That a process has
-        a terminal proves nothing either, because an agent can give one to its children. Without `are_known` (the tmux
-        server is gone, so not all reapers are known) an older ancestor counts only if its child is in the same session.
+        process 1: as ancestors they prove nothing. That a process has a terminal proves nothing either, because an
+        agent can give one to its children. Without `are_known` (the tmux server is gone, so not all reapers are known)
+        an older ancestor counts only if its child is in the same session.
         """
         below = entry
         for each in (entry, *self._ancestors(entry.pid)):

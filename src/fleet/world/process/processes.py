@@ -178,7 +178,8 @@ class Processes:
     def inside_sandbox(self, outer: Identity) -> Identity:
         """Return the process of the program in a sandbox, given bubblewrap's process, `outer`.
 
-        `outer` itself when no program runs there. Bubblewrap has one child, the first process of the sandbox, which starts the program as its first child.
+        `outer` itself when no program runs there. Bubblewrap has one child, the first process of the sandbox, which
+        starts the program as its first child.
         """
         below, found = self._children(), outer
         for _ in range(_DEPTH):

@@ -245,8 +245,8 @@ def _popen(
     """Start a program with pipes in the folder `cwd`, in a session of its own, with a clean environment.
 
     It inherits the descriptors in `kept`. Assignments after `/usr/bin/env` at the head of `words` become variables.
-    `stdin` is the descriptor of its standard input; None: a pipe. With `joined`, its standard error is its standard output. With `speaks`, it keeps the variables by
-    which it may speak for an agent.
+    `stdin` is the descriptor of its standard input; None: a pipe. With `joined`, its standard error is its standard
+    output. With `speaks`, it keeps the variables by which it may speak for an agent.
     """
     import subprocess  # noqa: PLC0415 - a large import
 

@@ -281,7 +281,8 @@ def _open_flags(pid: int, name: str) -> int:
 def holders(path: str) -> list[int] | None:
     """Return the pids that have a file open, as far as this user may look; None where the system cannot tell.
 
-    [] also when there is no such file. Files are compared by inode, because their paths differ between mount namespaces.
+    [] also when there is no such file. Files are compared by inode, because their paths differ between mount
+    namespaces.
     """
     if _library is not None:
         return None
