@@ -14,14 +14,19 @@ if TYPE_CHECKING:
     from fleet.model.states import PullRequestState
     from fleet.world.process.programs import Done, Programs
 
+# How many seconds one call of gh, glab or the user's program may take.
 LIMIT = 60.0
 _STATES: dict[str, PullRequestState] = {"open": "open", "opened": "open", "merged": "merged", "closed": "closed"}
 
 
 class PullRequestProgram:
-    """A program that opens and looks up pull requests for a repository. `said` is its last message."""
+    """A program that opens and looks up pull requests for a repository.
+
+    `said` is the message of its last call, for people and without secrets; empty before the first.
+    """
 
     def __init__(self, programs: Programs, repository: str, remote: str, *words: str) -> None:
+        """Prepare to run the program with its first arguments (`words`). `remote` is the address of the remote."""
         self._programs = programs
         self._repository = repository
         # OWNER/NAME of the repository that branches are pushed to; empty when the remote's address does not say.
@@ -53,15 +58,18 @@ class UserProgram(PullRequestProgram):
     """The user's own program for pull requests (the setting `pr.command`)."""
 
     def open_pull_request(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
-        """Open a pull request; return its address, or None when the program failed.
+        """Open a pull request; return its address, or None when the program failed or printed nothing.
 
-        The address is the last word that the program prints.
+        The address is the last word that the program prints. `commit` is not used.
         """
         done = self._ask("--branch", branch, "--target", target, "--title", title, "--body", body)
         return _address(done)
 
     def state(self, address: str) -> PullRequestState:
-        """Return the state of the pull request at an address, as the program prints it; unknown when it failed."""
+        """Return the state of the pull request at an address, as the program prints it.
+
+        "unknown" when the program failed or printed something else than open, merged or closed.
+        """
         done = self._ask("--state", address)
         return _STATES.get(done.out.strip().lower(), "unknown") if done.ok else "unknown"
 
@@ -70,7 +78,10 @@ class GitHub(PullRequestProgram):
     """GitHub, through the program gh."""
 
     def open_pull_request(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
-        """Return the address of the branch's open pull request; open one if there is none. None when that failed."""
+        """Return the address of the branch's open pull request; open one if there is none. None when that failed.
+
+        `commit` is not used.
+        """
         fields = "url,isCrossRepository,headRepositoryOwner"
         there = self._list("pr", "list", "--head", branch, "--state", "open", "--json", fields)
         ours = [each for each in there if self._is_ours(each)]
@@ -90,7 +101,7 @@ class GitHub(PullRequestProgram):
         return pull.get("isCrossRepository") is False
 
     def state(self, address: str) -> PullRequestState:
-        """Return the state of the pull request at an address; unknown when gh cannot tell."""
+        """Return the state of the pull request at an address; "unknown" when gh cannot tell."""
         found = self._list("pr", "view", address, "--json", "state")
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
 
@@ -124,7 +135,7 @@ class GitLab(PullRequestProgram):
         return is_within
 
     def state(self, address: str) -> PullRequestState:
-        """Return the state of the merge request at an address; unknown when glab cannot tell."""
+        """Return the state of the merge request at an address; "unknown" when glab cannot tell."""
         found = self._list("mr", "view", address, "--output", "json")
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
 
@@ -134,7 +145,8 @@ def forge(
 ) -> UserProgram | GitHub | GitLab | None:
     """Return the program for pull requests: the user's own `command`, else glab for an address of a GitLab, else gh.
 
-    When only one of glab and gh is installed, it is that one; None when neither is. `remote` is the remote's address.
+    Without a `command`, when only one of glab and gh is installed, it is that one; None when neither is. `remote` is
+    the remote's address.
     """
     if command:
         return UserProgram(programs, repository, remote, *shlex.split(command))

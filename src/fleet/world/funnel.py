@@ -27,7 +27,7 @@ if TYPE_CHECKING:
             """Called when another program, with this pid, has begun to perform an effect."""
 
         def after(self, effect: str) -> None:
-            """Called after an effect has happened."""
+            """Called after an effect has happened; not called when the effect raised an error."""
 
 
 class Funnel:
@@ -77,7 +77,10 @@ class Funnel:
         self._open.pop(get_ident(), None)
 
     def _watched(self, effect: str, act: Callable[[], T]) -> T:
-        """Perform an effect and return its result; tell the watcher, if there is one, before and after the effect."""
+        """Perform an effect and return its result; tell the watcher, if there is one, before and after the effect.
+
+        When the effect raises an error, the watcher is not told afterwards.
+        """
         if self.watcher is None:
             return act()
         self.watcher.before(effect)

@@ -17,9 +17,13 @@ _LIMIT = 5
 
 
 class Host:
-    """The machine that this process runs on, and the host id that the home keeps when it is moved to another machine."""
+    """The machine that this process runs on, and the host id of the home.
+
+    The home keeps its host id when it is moved to another machine.
+    """
 
     def __init__(self, kept: str = "", funnel: Funnel | None = None) -> None:
+        # The host id in the home's record; empty when there is no home.
         self._kept = kept
         self._funnel = funnel or Funnel()
 
@@ -30,12 +34,15 @@ class Host:
 
     @property
     def id(self) -> str:
-        """Return the host id of the home: the id of the machine on which the home was made."""
+        """Return the host id of the home: the id of the machine on which the home was made.
+
+        Without a home it is this machine's own id.
+        """
         return self._kept or self.machine_id
 
     @made_once
     def machine_id(self) -> str:
-        """Return the machine's own id, or its name where it has none. The identities of processes contain it."""
+        """Return this machine's own id, or its name where it has none. The identities of processes contain it."""
         for path in _ID_FILES:
             found = _first_line_of_file(path)
             if found:

@@ -33,7 +33,7 @@ class Machine:
     def version(self, program: str, flag: str) -> tuple[int, int] | None:
         """Return (major, minor) of the version that a program prints when it is run with `flag`.
 
-        None when it is not installed, (0, 0) when it prints no version.
+        None when it is not installed, (0, 0) when it prints no version on its standard output within 10 seconds.
         """
         if shutil.which(program) is None:
             return None
@@ -62,15 +62,18 @@ class Machine:
         return os.path.expanduser("~")
 
     def free_bytes(self, path: str) -> int:
-        """Return the free bytes of the disk that a path is on."""
+        """Return how many bytes are free on the disk that a path is on; raise OSError when the path is missing."""
         return shutil.disk_usage(path).free
 
     def is_private(self, path: str) -> bool:
-        """Return whether only its owner has any permission on what is at a path."""
+        """Return whether only the owner of a file or folder has permissions on it; raise OSError if it is missing."""
         return not stat.S_IMODE(os.stat(path).st_mode) & 0o077
 
     def read_file(self, path: str) -> str | None:
-        """Return the text of a person's own file; None when it is missing."""
+        """Return the text of a person's own file; None when it is missing; raise OSError when it cannot be read.
+
+        Bytes that are not UTF-8 become replacement characters.
+        """
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 return file.read()
@@ -82,13 +85,16 @@ class Machine:
         self._funnel.through(f"remove {os.path.basename(path)}", lambda: _remove_user_file(path))
 
     def make_folder(self, path: str) -> None:
-        """Create a person's own folder and the missing folders above it, all private."""
+        """Create a private folder outside the home, and the missing folders above it, which get the usual permissions.
+
+        An existing folder stays unchanged.
+        """
         self._funnel.through("make folder", lambda: os.makedirs(path, mode=0o700, exist_ok=True))
 
     def replace_file(self, path: str, text: str) -> None:
-        """Write a person's own file atomically, and create missing folders above it.
+        """Write a person's own file atomically, and create missing folders above it with the usual permissions.
 
-        An existing file keeps its mode; a new file is private.
+        An existing file keeps its permissions; a new file is private. Raise WriteFailed when it cannot be written.
         """
         self._funnel.through(f"write {os.path.basename(path)}", lambda: _replace_user_file(path, text))
 

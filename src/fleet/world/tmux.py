@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+# How many seconds tmux may take to answer one call.
 LIMIT = 5.0
 # What tmux writes at the end of a pane whose process is dead.
 _EPITAPH = r"(\A|\n)\s*Pane is dead( \(.*\))?\s*\Z"
@@ -75,8 +76,9 @@ bind-key -n C-q detach-client
 """
 
 
-# A hint that an agent has exited; the tick and the sweep are the truth. It names the dispatch by the stamp of the pane that died:
-# the pane may have been moved to another session. The variables are unset for sessions that an older fleet made, which had them.
+# Tells fleet at once that an agent has exited. Only a hint: the tick and the sweep find a death without it. It names
+# the dispatch by the stamp of the pane that died, because the pane may have been moved to another session. The
+# variables are unset because a session that an older fleet made has them in its environment.
 HOOK = """\
 set-hook -g pane-died "run-shell -b 'unset FLEET_DISPATCH_ID FLEET_TASK FLEET_PROJECT; exec {fleet} settle --hint \
 fleet-#{@fleet_dispatch} >/dev/null 2>&1'"
@@ -87,13 +89,17 @@ fleet-#{@fleet_dispatch} >/dev/null 2>&1'"
 class Pane:
     """One pane as the server lists it, with the session that it is in now.
 
-    Its stamps are tmux options that fleet has set: they name the `dispatch` and the `home`.
+    Its stamps are tmux options that fleet has set: they name the `dispatch` and the id of the `home`. Both are "" when
+    the pane is not fleet's.
     """
 
     session: str
     session_id: str
+    # tmux's id of the pane, without the "%". An older pane has a lower number.
     number: int
+    # 0 when tmux does not say.
     pid: int
+    # Whether the pane's process has ended.
     dead: bool
     # The dead process's exit status, 128 + N when signal N killed it; None while it lives, or when tmux does not say.
     status: int | None
@@ -101,8 +107,10 @@ class Pane:
     home: str
     # Whether the stamps are the pane's own. An older fleet stamped the session, and so every pane in it.
     stamped: bool
+    # Whether a terminal is attached to the session.
     attached: bool
-    # When something last appeared in the pane's window, also what a person typed; in milliseconds.
+    # When something last appeared in the pane's window, also what a person typed, in milliseconds since 1970; 0 when
+    # unknown.
     active_at: int = field(compare=False)
     title: str
 
@@ -111,25 +119,25 @@ class Pane:
 class Listing:
     """All panes of the home's tmux server. When no server answers, `server` is None and `why` says why.
 
-    `silent`: tmux gave no answer at all, so the panes may exist nevertheless.
+    `silent`: tmux itself did not answer in time, or could not be run; the server and its panes may exist nevertheless.
     """
 
     server: Identity | None
     panes: tuple[Pane, ...] = ()
     why: str = ""
-    # The home whose server it is.
+    # The id of the home whose server it is; empty when no server answers.
     home: str = ""
     silent: bool = False
 
     def pane(self, session: str) -> Pane | None:
-        """Return the first pane of a session, whoever created it; None when there is no such session."""
+        """Return the oldest pane of a session, whoever created it; None when there is no such session."""
         there = (pane for pane in self.panes if pane.session == session)
         return min(there, key=lambda pane: pane.number, default=None)
 
     def pane_of(self, dispatch: str) -> Pane | None:
         """Return the pane that is stamped with a dispatch, wherever a person has moved it; None when there is none.
 
-        In a session that an older fleet stamped as a whole, it is the first pane.
+        In a session that an older fleet stamped as a whole, it is the oldest pane.
         """
         mine = [pane for pane in self.panes if (pane.home, pane.dispatch) == (self.home, dispatch)]
         return min(mine, key=lambda pane: (not pane.stamped, pane.number), default=None)
@@ -164,7 +172,11 @@ class Tmux:
         self._silent: Listing | None = None
 
     def listing(self) -> Listing:
-        """Return all panes of the server, from one call; when no server answers, a listing without server and panes."""
+        """Return all panes of the server, from one call of tmux.
+
+        When no server answers, its answer cannot be understood or its process cannot be identified, return a listing
+        without server and panes that says why.
+        """
         if self._silent is not None:
             return self._silent
         done = self._ask(
@@ -199,7 +211,10 @@ class Tmux:
             self._silent = self._silent if before else None
 
     def ensure_server(self) -> Identity:
-        """Return the identity of the home's tmux server; start one if none answers. Raise TmuxRefused when that fails."""
+        """Return the identity of the home's tmux server; start one if none answers.
+
+        Raise TmuxRefused when none answers after the start.
+        """
         found = self.listing()
         if found.server is None:
             self._start()
@@ -251,10 +266,11 @@ class Tmux:
         return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
 
     def kill(self, pane: Pane) -> bool:
-        """Kill an agent's pane and return whether it was killed. False when the pane with this id has other stamps now.
+        """Kill an agent's pane and return whether it was killed.
 
-        A new tmux server gives the same pane ids again, so the id alone is no proof. A session ends with its last pane.
-        In a session that an older fleet stamped as a whole, the pane is killed only while it is the only one.
+        False when tmux does not answer, the pane is gone, or the pane with this id has other stamps now: a new tmux
+        server gives the same pane ids again, so the id alone is no proof. A session ends with its last pane. In a
+        session that an older fleet stamped as a whole, the pane is killed only while it is the only one.
         """
         target = f"%{pane.number}"
         own = (
@@ -266,9 +282,10 @@ class Tmux:
         return done.ok and not done.out
 
     def capture(self, pane: Pane, *, history: bool, colours: bool = False) -> str | None:
-        """Return the text of a pane, with its history or colours on request; None when tmux cannot show the pane.
+        """Return the text of a pane's screen, with `history` also what has scrolled off; None when tmux cannot show it.
 
-        With colours each line is as on the screen; without colours the parts of a wrapped line are joined.
+        With `colours` the text has escape sequences, and each line is as on the screen; without them the parts of a
+        wrapped line are joined.
         """
         back = ["-S", "-"] if history else []
         how = "-e" if colours else "-J"
@@ -304,7 +321,7 @@ class Tmux:
     def paste(self, pane: Pane, text: str) -> bool:
         """Type a text into a pane as one bracketed paste, then Enter, so that its lines are not submitted one by one.
 
-        Return whether that worked.
+        Return whether tmux did both.
         """
         name = f"fleet-text-{os.urandom(4).hex()}"
         words = ["tmux", "-N", "-S", self.socket, "load-buffer", "-b", name, "-"]
@@ -315,7 +332,10 @@ class Tmux:
         return self._ask("paste-buffer", *paste).ok
 
     def stop_empty_server(self) -> bool:
-        """Make the tmux server exit if it has no panes. Return False when there is no server, it has panes, or tmux refuses."""
+        """Make the tmux server exit if it has no panes; return whether it was told to.
+
+        False when no server answers, the server has panes, or tmux refuses.
+        """
         if self.listing().server is None or self.listing().panes:
             return False
         return self._ask("exit-empty", "set-option", "-s", "exit-empty", "on").ok

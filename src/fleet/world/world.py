@@ -179,8 +179,9 @@ class World:
     def start_fleet(self, *words: str, for_person: bool = False, more: dict[str, str] | None = None) -> None:
         """Start another fleet command in the background, without the identity of the agent that this process may be.
 
-        `for_person`: a person has asked for the command, and the agents that it starts get the variables of that
-        person's shell. `more` are additional environment variables of the command.
+        The command runs outside that agent's control group, if it can leave it. The caller does not learn whether it
+        could be started. `for_person`: a person has asked for it, and the agents that it starts get the variables of
+        that person's shell. `more` are additional environment variables.
         """
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
         env |= ({} if for_person else {UNATTENDED: "1"}) | (more or {})
@@ -213,19 +214,28 @@ class World:
         return holder.who if holder is not None and self.processes.life(holder.who) == "alive" else None
 
     def has_lost_daemon(self) -> bool:
-        """Return whether this home's daemon died: its gate's file, which it empties at exit, names a dead process."""
+        """Return whether this home's daemon died: its gate's file, which it empties at exit, names a dead process.
+
+        False in the daemon itself.
+        """
         holder = self.daemon_gate().holder() if self._is_daemon_named() else None
         return holder is not None and self.processes.life(holder.who) == "dead"
 
     def suspended_daemon(self) -> int | None:
-        """Return the pid of this home's daemon if a signal has stopped it, so that it answers nobody; else None."""
+        """Return the pid of this home's daemon if a signal has stopped it, so that it answers nobody; else None.
+
+        None in the daemon itself.
+        """
         process = self.daemon_process() if self._is_daemon_named() else None
         if process is None or process.pid not in self.processes.census().stopped_in(process):
             return None
         return process.pid
 
     def _is_daemon_named(self) -> bool:
-        """Return whether the file of the daemon's gate names a process other than this one. Imports nothing."""
+        """Return whether the file of the daemon's gate names a process other than this one. Imports nothing.
+
+        False in the daemon itself. The process may be dead.
+        """
         path = f"{self.home}/{paths.lock('daemon')}"
         return self.daemon is None and os.path.exists(path) and os.path.getsize(path) > 0
 
@@ -241,7 +251,10 @@ class World:
         return Gate(f"{self.home}/{paths.lock(name)}", home=self.home, clock=self.clock, host=self.host)
 
     def project_gate(self, project: str, name: str, subject: str = "") -> Gate:
-        """Return a named exclusive lock of one project. The gate's file says what it is held for, if `subject` is given."""
+        """Return a named exclusive lock of one project.
+
+        The gate's file says what the gate is held for, if `subject` is given.
+        """
         from fleet.world.files.gates import Gate
 
         path = f"{self.home}/{paths.project_lock(project, name)}"
@@ -264,7 +277,10 @@ class World:
         return self.gate(f"git-{hashlib.sha256(repository.encode()).hexdigest()[:16]}")
 
     def effect_lock(self, claim: str) -> FileLock:
-        """Return the lock that the process which performs a claim's effect holds, and its children inherit."""
+        """Return the effect lock of a claim, given the claim's id.
+
+        The process that performs the claim's effect holds it, and its children inherit it.
+        """
         from fleet.world.files.locks import FileLock
 
         return FileLock(f"{self.home}/{paths.effect_lock(claim)}", home=self.home)
@@ -292,7 +308,8 @@ def _new_record(home: str) -> HomeRecord:
 def fleet_program() -> str:
     """Return the absolute path of the command `fleet`, which may not be on tmux's PATH.
 
-    If the command is found nowhere, return the path that it would have beside Python.
+    The one beside the running Python comes first, then the one on this process's PATH. If there is neither, return the
+    path that it would have beside Python.
     """
     beside = os.path.join(os.path.dirname(sys.executable), "fleet")
     if os.access(beside, os.X_OK):

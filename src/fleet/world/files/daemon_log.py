@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
     from fleet.world.funnel import Funnel
 
+# The size of a file of the log, and how many older files are kept.
 MOST_BYTES = 2_000_000
 KEPT = 3
 _PRIVATE = 0o600
+# How long a text in an entry may be.
 _LONGEST = 4_000
 _CHUNK = 65_536
 
@@ -48,7 +50,7 @@ class DaemonLog:
         self._one_at_a_time = threading.Lock()
 
     def write(self, event: str, /, **facts: object) -> None:
-        """Write one entry.
+        """Write one entry: the time, what happened (`event`) and the facts, without secrets.
 
         An entry that cannot be written, for example on a full disk, is counted; the next entry says how many were lost.
         """
@@ -111,10 +113,10 @@ def newest(home: str, most: int) -> list[dict[str, object]]:
 
 
 def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterator[dict[str, object] | None]:
-    """Yield the newest `most` entries of the log file, then each new entry as it is written.
+    """Yield the newest `most` entries of the log file, then each new entry as it is written, without end.
 
-    When there is no new entry, yield None, then wait `every` seconds. After a rotation the old file is read to its end,
-    then the new one.
+    `most` is at least 1; entries of rotated files do not count. When there is no new entry, yield None, then wait
+    `every` seconds. After a rotation read on in the new file.
     """
     path = f"{home}/{paths.DAEMON_LOG}"
     handle, rest = _open_log(path), b""
@@ -170,7 +172,10 @@ def _open_log(path: str) -> int:
 
 
 def _is_replaced(handle: int, path: str) -> bool:
-    """Return whether the path now leads to another file than the open one. A `handle` of -1 stands for no open file."""
+    """Return whether the path now leads to another file than the open one; False when it leads to none.
+
+    A `handle` of -1 stands for no open file.
+    """
     try:
         there = os.stat(path)
     except OSError:

@@ -25,7 +25,11 @@ class Files:
         self._funnel = funnel
 
     def publish(self, name: str, content: bytes) -> str:
-        """Write a file atomically and durably, and return its path. A reader sees the old or the new content."""
+        """Write a file atomically and durably, and return its path. A reader sees the old or the new content.
+
+        Missing folders above the file are created, but not the root. Raise NotAFolder when a file is in the place of
+        one of them, WriteFailed when writing fails otherwise.
+        """
         path = f"{self.root}/{name}"
         self._funnel.through(f"publish {name}", lambda: _publish_file(path, content, self.root))
         return path
@@ -33,7 +37,7 @@ class Files:
     def append(self, name: str, content: bytes) -> None:
         """Append to a log file, and create it if missing.
 
-        It is not synced: after a crash of the machine the last lines may be lost.
+        It is not synced: after a crash of the machine the last lines may be lost. Raise WriteFailed when writing fails.
         """
         path = f"{self.root}/{name}"
         self._funnel.through(f"append {name}", lambda: _append_to_file(path, content, self.root))
@@ -49,28 +53,34 @@ class Files:
         self._funnel.through(f"unlink {name}", lambda: _unlink_file(f"{self.root}/{name}"))
 
     def move(self, name: str, to: str) -> None:
-        """Rename a file durably; do nothing when it is missing, because it was moved before."""
+        """Rename a file durably, replacing a file at the new path; do nothing when it is missing.
+
+        A missing file was moved before. `name` and `to` are relative to the root.
+        """
         self._funnel.through(f"move {name}", lambda: _move_file(self.root, name, to))
 
     def make_folder(self, path: str) -> None:
-        """Create a folder of the home and the missing folders above it, all private."""
+        """Create a folder below the root and the missing folders above it, all private. `path` is its full path."""
         if not os.path.isdir(path):
             self._funnel.through(
                 f"mkdir {os.path.basename(path)}", lambda: folders.make_private_folder(path, below=self.root)
             )
 
     def link(self, name: str, *, to: str) -> None:
-        """Create or replace the symbolic link `name`, which leads to the path `to`. The caller holds the gate of the link."""
+        """Create or replace the symbolic link `name`, which leads to the path `to`.
+
+        The caller holds a gate, so that nobody else replaces the link at the same time.
+        """
         new = f"{self.root}/{paths.unfinished_link(os.path.basename(name))}"
         self._funnel.through(f"link {name}", lambda: _replace_symlink(f"{self.root}/{name}", to, new, self.root))
 
     def refuse_blocked(self, folder: str) -> None:
-        """Raise NotAFolder when a file is in the place of a folder of the home; called before somebody writes there."""
+        """Raise NotAFolder when a file is in the place of a folder or of one above it. For use before writing there."""
         if blocked := folders.blocking_file(f"{self.root}/{folder}"):
             raise errors.NotAFolder(path=blocked)
 
     def abandoned(self) -> list[str]:
-        """Return the paths of temporary files whose writer is dead. Worktrees and the trash are not searched."""
+        """Return the full paths of temporary files whose writer is dead. Worktrees and the trash are not searched."""
         candidates = []
         for folder, inner, names in os.walk(self.root):
             inner[:] = [name for name in inner if name not in _NOT_OURS]
@@ -78,7 +88,7 @@ class Files:
         return unfinished.abandoned(candidates)
 
     def discard_abandoned(self, path: str) -> None:
-        """Remove a temporary file if its writer is dead."""
+        """Remove a temporary file if its writer is dead. `path` is its full path."""
         self._funnel.through(f"discard {os.path.basename(path)}", lambda: unfinished.discard_abandoned(path))
 
     def names(self, folder: str) -> list[str]:

@@ -8,10 +8,11 @@ _PRIVATE = 0o700
 
 
 def make_private_folder(path: str, *, below: str) -> None:
-    """Create a folder and the missing folders above it, all private. Existing folders stay unchanged.
+    """Create a folder and the missing folders between it and the folder `below`, all private.
 
-    The folder `below`, which is the home or lies in it, is never created: a process that works in a home that was moved
-    away must not create it again. Raise FileNotFoundError when `below` is missing.
+    Existing folders stay unchanged. `below`, which is the home or lies in it, is never created: a process that works in
+    a home that was moved away must not create the home again. Raise FileNotFoundError when `below` is missing,
+    FileExistsError when something else is in the place of a folder.
     """
     if not path or path == below or os.path.isdir(path):
         return
@@ -24,7 +25,10 @@ def make_private_folder(path: str, *, below: str) -> None:
 
 
 def blocking_file(path: str) -> str:
-    """Return the path of a file that is where this folder, or one above it, should be; empty when there is none."""
+    """Return the path of a file that is where this folder, or one above it, should be; empty when there is none.
+
+    `path` is absolute. A symbolic link that leads nowhere counts as a file.
+    """
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return "" if os.path.isdir(path) else path

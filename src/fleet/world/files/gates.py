@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fleet.world.clock import Clock
     from fleet.world.host import Host
 
+# How often to try again to lock a gate that is held, in seconds, unless the caller says otherwise.
 _LOOK_AGAIN = 0.01
 _HOLDER_BYTES = 2_000
 
@@ -35,8 +36,8 @@ _HOLDER_BYTES = 2_000
 class Holder:
     """Who holds a gate, according to its file.
 
-    The file of a work's gate also names the work (`id`) and the exact process (host id, boot, start); for other gates these
-    are ''.
+    `id` is what the gate is held for, '' when its file does not say. The file of the gate of a piece of work also names
+    the exact process (host id, boot, start); for other gates these are ''.
     """
 
     pid: int
@@ -77,7 +78,8 @@ class Gate:
     def take(self, *, wait: float = 0, every: float = _LOOK_AGAIN) -> None:
         """Lock the gate; raise GateHeld when somebody still holds it after `wait` seconds.
 
-        While it is held, try again every `every` seconds.
+        While it is held, try again every `every` seconds. Raise GateHeld at once when this object has locked it
+        already, WriteFailed when its file cannot be locked or written.
         """
         if self._lock.fd >= 0:
             raise self._held_by("this process")
@@ -88,7 +90,7 @@ class Gate:
             self._clock.wait(every)
 
     def give(self) -> None:
-        """Unlock the gate, if it is locked."""
+        """Unlock the gate; do nothing when this object has not locked it."""
         if self._lock.fd >= 0:
             _held_gates.discard(self)
             with contextlib.suppress(OSError):  # if the disk fails, the file goes on naming the former holder
@@ -96,11 +98,14 @@ class Gate:
             self._lock.give()
 
     def is_free(self) -> bool:
-        """Return whether nobody holds the gate now."""
+        """Return whether nobody holds the gate now; False when its file cannot be opened."""
         return self._lock.is_free()
 
     def holder(self) -> Holder | None:
-        """Return who holds the gate, according to its file; None when the file does not say."""
+        """Return who holds the gate, according to its file; None when the file does not say.
+
+        The file goes on naming a holder that was killed, until somebody else locks the gate.
+        """
         try:
             with open(self.path, "rb") as file:
                 return Holder(**json.loads(file.read(_HOLDER_BYTES)))
@@ -113,7 +118,7 @@ class Gate:
         return None if pids is None else pid in pids
 
     def __enter__(self) -> Self:
-        """Lock the gate without waiting; raise GateHeld when somebody holds it."""
+        """Lock the gate without waiting; raise as `take` does."""
         self.take()
         return self
 
@@ -124,7 +129,10 @@ class Gate:
         self.give()
 
     def _try_lock(self) -> bool:
-        """Lock the gate, write its holder into the file and return True; False when somebody else holds the gate."""
+        """Lock the gate, write its holder into the file and return True; False when somebody else holds the gate.
+
+        Raise WriteFailed when the file cannot be locked or written.
+        """
         try:
             fd = self._lock.take(0)
         except BlockingIOError:

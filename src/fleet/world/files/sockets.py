@@ -1,8 +1,7 @@
-"""Unix sockets that the daemon listens on. The socket's file is private, and a foreign file in its place is never
-removed.
+"""Unix sockets that the daemon listens on.
 
-The kernel limits the length of a socket's address. For a longer path, the address on Linux goes through the descriptor
-of its folder.
+The socket's file is private, and a foreign file in its place is never removed. The kernel limits the length of a
+socket's address. For a longer path, the address on Linux goes through the descriptor of its folder.
 """
 
 from __future__ import annotations
@@ -33,7 +32,9 @@ class Listener:
     def __init__(self, path: str, funnel: Funnel) -> None:
         self.path = path
         self._funnel = funnel
+        # None while it does not listen.
         self.socket: socket.socket | None = None
+        # Device and inode of the socket's file; (-1, -1) before it was made.
         self._file = (-1, -1)
 
     def open(self) -> socket.socket:
@@ -74,7 +75,7 @@ def peer_of(connection: socket.socket) -> tuple[int, int]:
 
 
 def is_foreign(path: str) -> bool:
-    """Return whether anything but a socket of this user is at the path."""
+    """Return whether anything but a socket of this user is at the path; False when nothing is there."""
     try:
         there = os.lstat(path)
     except FileNotFoundError:
@@ -89,7 +90,10 @@ def _refuse_foreign(path: str) -> None:
 
 
 def _listening(path: str) -> socket.socket:
-    """Return a listening socket at the path. It is created under another name, made private, then renamed."""
+    """Return a listening socket at the path, replacing a file there, and create missing folders above it.
+
+    The socket's file is created under another name, made private, then renamed.
+    """
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     unfinished = f"{path}.new"
     if os.path.lexists(unfinished):
@@ -135,7 +139,7 @@ def address_of(path: str) -> Iterator[str]:
 
 
 def _device_and_inode(path: str) -> tuple[int, int]:
-    """Return the device and the inode of what is at a path; (-1, -1) when nothing is there."""
+    """Return the device and the inode of the file at a path; (-1, -1) when there is none, or it cannot be looked at."""
     try:
         there = os.lstat(path)
     except OSError:

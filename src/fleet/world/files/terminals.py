@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
+# How many seconds a write may take.
 _LIMIT = 1.0
 _DEVICES = "/dev/"
 
@@ -19,7 +20,8 @@ _DEVICES = "/dev/"
 def write(funnel: Funnel, device: str, content: bytes) -> str:
     """Write to a terminal of this user. Return why it failed; empty when it worked.
 
-    `device` is its path. A terminal that accepts nothing for a second (it is stopped, or its window hangs) is given up.
+    `device` is its path. A terminal that has not accepted everything within a second (it is stopped, or its window
+    hangs) is given up.
     """
     return funnel.through("ring terminal", lambda: _write_terminal(device, content))
 

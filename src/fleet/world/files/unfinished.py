@@ -36,7 +36,10 @@ def is_temporary(name: str) -> bool:
 
 
 def discard_abandoned(path: str) -> bool:
-    """Remove a temporary file if its writer is dead. Return False when it may still be written."""
+    """Remove a temporary file if its writer is dead; return whether it was removed.
+
+    It stays when its writer may live, or when it is gone already or cannot be removed.
+    """
     lock = FileLock(path, create=False)
     try:
         lock.take(0)

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _PUBLIC = 0o666
+# The size of the largest file that is read to be shown.
 _MOST_BYTES = 1_000_000
 
 
 def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None = None) -> None:
     """Replace a file by these lines, atomically: the old file stays if the new one cannot be written completely.
 
-    `mode` are the permissions of the new file; None keeps those of the old file. Raise WriteFailed when writing fails.
+    Each line brings its own newline. `mode` and errors are those of `replacing`.
     """
 
     def act() -> None:
@@ -109,8 +110,8 @@ def _exit_on_signal(number: int, _frame: FrameType | None) -> None:
 def text_below(folder: str, path: str) -> str | None:
     """Return the text of a file below a folder; "" when there is no such file. `path` is relative to the folder.
 
-    None when the path leads out of the folder, also through a symlink, or when the file is large, not regular or cannot
-    be read.
+    None when the path leads out of the folder, also through a symlink, or when the file is larger than 1 MB, not
+    regular or cannot be read.
     """
     top, real = os.path.realpath(folder), os.path.realpath(os.path.join(folder, path))
     if not real.startswith(f"{top}/"):

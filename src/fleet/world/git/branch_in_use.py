@@ -30,10 +30,10 @@ _NAMED_IN = ("rebase-merge/head-name", "rebase-apply/head-name", "rebase-merge/u
 
 @record(frozen=True, slots=True, kw_only=True)
 class BranchHolder:
-    """A worktree that uses a branch.
+    """A worktree that uses a branch; `path` is that of the worktree.
 
-    `operation` is git's operation in progress there, '' when the branch is simply checked out. `called_bare`: git wrongly
-    takes the repository for bare.
+    `operation` is git's operation in progress there, '' when the branch is simply checked out. `called_bare`: git
+    wrongly takes the repository for bare.
     """
 
     path: str

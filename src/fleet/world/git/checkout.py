@@ -18,7 +18,8 @@ _LIMIT = 60.0
 def main_checkout(programs: Programs, path: str) -> str:
     """Return the top of the main checkout of the repository that a path lies in.
 
-    For a bare repository return its git directory. Raise NotARepository when the path lies in no repository.
+    For a bare repository return its git directory. Raise NotARepository when the path lies in no repository, GitRefused
+    when git did not run, BadText when the path of the checkout is not UTF-8.
     """
     found = _ask_git(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
     if found is None:
@@ -30,7 +31,10 @@ def main_checkout(programs: Programs, path: str) -> str:
 
 
 def top_of(programs: Programs, path: str) -> str | None:
-    """Return the top of the checkout or worktree that a path lies in; None when it lies in none."""
+    """Return the top of the checkout or worktree that a path lies in; None when it lies in none.
+
+    Raise GitRefused when git did not run.
+    """
     found = _ask_git(programs, path, "--show-toplevel")
     return os.path.realpath(found[0]) if found else None
 

@@ -57,7 +57,7 @@ class Git:
         ]
 
     def resolve(self, repository: str, name: str) -> str | None:
-        """Return the commit that a name stands for in a repository, or None; raise GitRefused when git fails."""
+        """Return the commit that a name stands for in a repository, None for none; raise GitRefused when git fails."""
         done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return _git_answer(done, f"say what {name} of {repository} is")
 
@@ -85,7 +85,7 @@ class Git:
     def titles(self, repository: str, since: str, until: str, *, merges: bool = False) -> list[str]:
         """Return "HASH SUBJECT" of each commit in `until` and not in `since`, newest first; [] when git fails.
 
-        With `merges`, merge commits are among them.
+        HASH is shortened. Merge commits are among them only with `merges`.
         """
         which = [] if merges else ["--no-merges"]
         done = self.run("log", repository, "log", "--no-color", *which, "--format=%h %s", f"{since}..{until}")
@@ -94,7 +94,7 @@ class Git:
     def changed_files(self, repository: str, since: str, until: str) -> list[str]:
         """Return "LETTER PATH" of each file that `until` changed since the merge base with `since`.
 
-        LETTER is A for an added file, M for a modified file, D for a deleted file. [] when git fails.
+        LETTER is A for added, M for modified, D for deleted, T for a change of the file's type. [] when git fails.
         """
         done = self.run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
         return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
@@ -111,7 +111,7 @@ class Git:
     def why_not_made(self, repository: str, branch: str) -> str:
         """Return, in git's words, which other branch keeps a branch from being created; empty when none does.
 
-        git cannot have the branches `a` and `a/b` at once.
+        git cannot have the branches `a` and `a/b` at once. Raise GitRefused when git does not tell.
         """
         parts = branch.split("/")
         taken = self.branches(repository, *("/".join(parts[:end]) for end in range(1, len(parts))))
@@ -121,16 +121,16 @@ class Git:
         return f"'{head_ref(other)}' exists; cannot create '{head_ref(branch)}'" if other else ""
 
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
-        """Move a branch by compare and set; return whether it moved.
+        """Move a branch from the commit `old` to `new`; return whether it moved.
 
-        An empty or all-zero `old` means that the branch must not exist.
+        False when it is not at `old`, or git fails. With an empty or all-zero `old`, the branch must not exist yet.
         """
         # The number of zeros depends on the hash; git takes an empty text for them.
         words = ["update-ref", head_ref(branch), new, old.strip("0") and old]
         return self._run_past_locks(lambda: self.run("update-ref", repository, *words), repository).ok
 
     def note_followed(self, repository: str, branch: str) -> None:
-        """Record, in a ref of fleet's own, the branch that the integration branch is based on."""
+        """Record, in a ref of fleet's own, the branch that the integration branch is based on; a failure is ignored."""
         self.run("symbolic-ref", repository, "symbolic-ref", FOLLOWED_REF, head_ref(branch))
 
     def followed(self, repository: str) -> str:
@@ -142,12 +142,12 @@ class Git:
         return self.run("update-ref", repository, "update-ref", ref, new, "").ok
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
-        """Delete a branch if it is still at `old`; return whether it was deleted."""
+        """Delete a branch if it is still at the commit `old`; return whether it was deleted."""
         words = ["update-ref", "-d", head_ref(branch), old]
         return self._run_past_locks(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
-        """Return whether a branch contains a commit; None when git cannot tell."""
+        """Return whether a branch contains a commit; None when git cannot tell. Raise GitRefused as `branches` does."""
         return self.branches(repository, branch).get(branch) == commit or self.is_in(
             repository, commit, head_ref(branch)
         )
@@ -185,7 +185,7 @@ class Git:
     def add_worktree(
         self, repository: str, path: str, branch: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
     ) -> None:
-        """Add a worktree on an existing branch.
+        """Add a worktree on an existing branch; raise GitRefused when git fails.
 
         It is locked with fleet's reason from the start, so that it is recognised as fleet's even if git is killed. `limit`
         is in seconds, `lock` the descriptor of an effect lock; `meanwhile` is called while git runs.
@@ -196,17 +196,17 @@ class Git:
     def add_detached(
         self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
     ) -> None:
-        """Add a worktree at a commit, on no branch, without its files. Other parameters: see `add_worktree`."""
+        """Add a worktree at a commit, on no branch, without its files. Otherwise as `add_worktree`."""
         words = [*_ADD, "--no-checkout", "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
 
     def add_scratch(self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int) -> None:
-        """Add a worktree at a commit, on no branch, with its files. Other parameters: see `add_worktree`."""
+        """Add a worktree at a commit, on no branch, with its files. Otherwise as `add_worktree`."""
         words = [*_ADD, "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock)
 
     def begin_branch(self, path: str, branch: str, *, maker: str, limit: float, lock: int) -> None:
-        """Create a branch at a worktree's commit and check out its files; raise GitRefused when the branch exists.
+        """Create a branch at a worktree's commit and check out its files; raise GitRefused if it exists or git fails.
 
         The branch's reflog begins with the name `maker`, which later proves who created the branch.
         """
@@ -214,21 +214,21 @@ class Git:
         self.write(path, *words, limit=limit, lock=lock, committer=maker)
 
     def switch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
-        """Check out a branch in a worktree in which nobody has worked yet."""
+        """Check out a branch in a worktree in which nobody has worked yet; raise GitRefused when git fails."""
         self.write(path, *_MANY, "checkout", "--quiet", branch, "--", limit=limit, lock=lock)
 
     def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
-        """Check out the files of a worktree in which nobody has worked yet."""
+        """Check out the files of a worktree in which nobody has worked yet; raise GitRefused when git fails."""
         self.write(path, *_MANY, "reset", "--hard", "--quiet", limit=limit, lock=lock)
 
     def start_over(self, path: str, commit: str) -> None:
-        """Reset a worktree of fleet's to a commit. The caller has saved the work in it."""
+        """Reset a worktree of fleet's to a commit; raise GitRefused when git fails. The caller has saved its work."""
         self.write(path, "reset", "--hard", "--quiet", commit, limit=_LONG, lock=None)
 
     def write(
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
-        """Run a writing git command in fleet's worktree at `path`, removing stale git locks; raise GitRefused when it fails."""
+        """Run a git command as `run_in` does, removing stale locks that block it; raise GitRefused when it fails."""
         done = self._run_past_locks(
             lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
         )
@@ -245,7 +245,7 @@ class Git:
         return locks.remove_stale_locks(place, branch, path, self._sees_everyone, self.funnel) if place else []
 
     def status(self, path: str) -> worktree_status.TreeStatus | None:
-        """Return the uncommitted work in a worktree; None when git fails."""
+        """Return the uncommitted work and the ignored files in a worktree; None when git fails."""
         return worktree_status.read(self.exactly, path, self.funnel)
 
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
@@ -309,7 +309,7 @@ class Git:
             raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
-        """Remove a worktree by force. The caller knows that only git and the verify command have written into it."""
+        """Remove by force a worktree that only git and the verify command wrote to; raise GitRefused when git fails."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         words = ["worktree", "remove", "--force", path]
         done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
@@ -317,7 +317,7 @@ class Git:
             raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def forget(self, repository: str, path: str) -> None:
-        """Remove git's entry of a worktree whose directory is gone. The entries of all other worktrees stay."""
+        """Remove git's entry of a worktree whose directory is gone, and no other entry; a failure is ignored."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         self.run("worktree forget", repository, "worktree", "remove", path)
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    # Whether the ignored file or folder at a path in the worktree can be reproduced.
     Test = Callable[[str], bool]
 
 _CHUNK = 1 << 20
 
 
 class IrreproducibleFiles:
-    """The ignored files of a worktree that cannot be reproduced: their paths, number and size.
+    """The ignored files of a worktree that cannot be reproduced: their paths in it, their number and size in bytes.
 
-    A folder is listed as a whole when nothing in it can be reproduced.
+    A folder is listed as a whole when nothing in it can be reproduced. `top` is the path of the worktree.
     """
 
     def __init__(self, top: str, is_reproducible: Test) -> None:

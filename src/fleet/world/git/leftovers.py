@@ -44,7 +44,7 @@ def has_no_pointer(path: str) -> bool:
 
 
 def repoint(git_dir: str, path: str) -> None:
-    """Write the missing `.git` file of a worktree again, if exactly one entry in `git_dir` belongs to that worktree."""
+    """Write the missing `.git` file of a worktree again, if exactly one entry in `git_dir` points to that worktree."""
     entries = [each for each in all_entries(git_dir) if _text(f"{each}/gitdir") and _is_entry_of(each, path)]
     if len(entries) == 1 and has_no_pointer(path):
         with open(f"{path}/.git", "w", encoding="utf-8") as file:
@@ -52,7 +52,7 @@ def repoint(git_dir: str, path: str) -> None:
 
 
 def worktree_paths(git_dir: str) -> list[str]:
-    """Return the paths of all linked worktrees of a repository, from git's entries."""
+    """Return the paths of all linked worktrees of a repository, from git's entries; some may be gone."""
     return [os.path.dirname(told) for told in (_text(f"{entry}/gitdir") for entry in all_entries(git_dir)) if told]
 
 
@@ -80,7 +80,7 @@ def entries_left(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> li
 
 
 def all_entries(git_dir: str) -> list[str]:
-    """Return the paths of the folders in which git keeps what it knows of each linked worktree of a repository."""
+    """Return the paths of git's entries: the folders in which it keeps what it knows of each linked worktree."""
     try:
         return [f"{git_dir}/worktrees/{name}" for name in sorted(os.listdir(f"{git_dir}/worktrees"))]
     except OSError:
@@ -93,7 +93,11 @@ def _is_entry_of(entry: str, path: str) -> bool:
 
 
 def _is_entry_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bool:
-    """Return whether git's entry belongs to a worktree at this path and has our lock, or has no lock because git died early."""
+    """Return whether git's entry has our lock, and points to this path or is named after it and points nowhere yet.
+
+    An entry that is named after the path, points nowhere yet and has no lock counts, too, if it is proven that no git
+    is still at work on it.
+    """
     lock, told = _text(f"{entry}/locked"), _text(f"{entry}/gitdir")
     if told:
         return ours(lock) and _is_entry_of(entry, path)

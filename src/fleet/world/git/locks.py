@@ -22,13 +22,14 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Done
 
 _BLOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
+# How many seconds to wait before a lock is judged.
 _SETTLING = 0.2
 _OF_WORKTREE = ("index.lock", "HEAD.lock")
-_MOST = 4  # index, head, branch, packed branches
+_MOST = 4  # how many locks may block one command: index, head, branch, packed branches
 
 
 def run_past_stale_locks(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> Done:
-    """Run a git command; repeat it after removing each stale lock that blocked it. Return the last result.
+    """Run a git command; repeat it after removing each stale lock that blocked it, up to four. Return the last result.
 
     `near` is the worktree or repository in which the command runs, `sees_everyone` tells whether every process that may
     hold a lock is visible here.

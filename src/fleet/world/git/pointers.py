@@ -37,7 +37,10 @@ class WorktreePaths:
 
 
 def tree_of(home: str, path: str) -> str:
-    """Return the worktree of this home that a path lies in; empty when it lies in none, for example in a person's checkout."""
+    """Return the worktree of this home, of a task or for merging, that a path lies in; empty when it lies in none.
+
+    A path in a person's checkout lies in none.
+    """
     for top, place in ((home, os.path.abspath(path)), (os.path.realpath(home), os.path.realpath(path))):
         parts = place.removeprefix(f"{top}/{paths.PROJECTS}/").split("/") if home else []
         if place.startswith(f"{top}/{paths.PROJECTS}/") and len(parts) >= _DEPTH and parts[1] in _FOLDERS:
@@ -72,10 +75,11 @@ def _points_back(place: WorktreePaths) -> bool:
 
 
 def open_regular(path: str, *, follow: bool = True) -> int:
-    """Open a regular file and return its descriptor; raise IsADirectoryError for a folder, NotRegular for a pipe, socket or device.
+    """Open a regular file to read it, and return its descriptor.
 
-    It never blocks on a pipe that an agent made. Without `follow`, raise OSError for a symbolic link, because the link may
-    lead to a file that the agent cannot read.
+    Raise IsADirectoryError for a folder, NotRegular for a pipe or device, OSError when it cannot be opened. It never
+    blocks on a pipe that an agent made. Without `follow`, raise OSError for a symbolic link, because the link may lead
+    to a file that the agent cannot read.
     """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     mode = os.fstat(fd).st_mode

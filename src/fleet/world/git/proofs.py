@@ -29,7 +29,7 @@ class Joined(NamedTuple):
 
 
 class Birth(NamedTuple):
-    """How a branch was created: by whom, when (in seconds since 1970), and at which commit."""
+    """How a branch was created: by whom, when (seconds since 1970, as text) and at which commit."""
 
     maker: str
     at: str
@@ -44,21 +44,27 @@ class GitProofs:
 
     # whose a branch is ------------------------------------------------------------------------------------------------
     def mark_branch(self, repository: str, branch: str, mark: str) -> None:
-        """Write fleet's mark into the git configuration of a branch. `git branch -d` deletes it with the branch."""
+        """Write fleet's mark into the git configuration of a branch; raise GitRefused when that fails.
+
+        `git branch -d` deletes the mark with the branch.
+        """
         done = self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_MARK}", mark)
         _refuse_failed(done, f"mark the branch {branch}")
 
     def branch_mark(self, repository: str, branch: str) -> str:
-        """Return the branch's mark; empty when it has none."""
+        """Return the mark that `mark_branch` wrote for a branch; empty when there is none, or git fails."""
         done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_MARK}")
         return done.out.strip() if done.ok else ""
 
     def note_left(self, repository: str, branch: str, commit: str) -> None:
-        """Record at which commit a marked branch was left when its worktree was removed and the branch stayed."""
+        """Record at which commit a marked branch was left when its worktree was removed and the branch stayed.
+
+        A failure is ignored.
+        """
         self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_LEFT}", commit)
 
     def branch_left(self, repository: str, branch: str) -> str:
-        """Return the commit that `note_left` recorded for a branch; empty when there is none."""
+        """Return the commit that `note_left` recorded for a branch; empty when there is none, or git fails."""
         done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_LEFT}")
         return done.out.strip() if done.ok else ""
 
@@ -75,12 +81,15 @@ class GitProofs:
         return Birth(maker, at.rpartition("{")[2].rstrip("}"), commit)
 
     def unmark_branch(self, repository: str, branch: str) -> None:
-        """Remove the git configuration of a branch. `update-ref`, by which fleet deletes branches, leaves it behind."""
+        """Remove the git configuration of a branch; a failure is ignored.
+
+        `update-ref`, by which fleet deletes branches, leaves it behind.
+        """
         self._git.run("config --remove-section", repository, "config", "--remove-section", f"branch.{branch}")
 
     # what a commit contains -------------------------------------------------------------------------------------------
     def parents(self, repository: str, commit: str) -> list[str]:
-        """Return the parents of a commit in order; empty when git does not know the commit."""
+        """Return the parents of a commit in order; [] when it has none, or git does not know the commit."""
         done = self._git.run("rev-list", repository, "rev-list", "--no-walk", "--parents", commit)
         return done.out.split()[1:] if done.ok else []
 
@@ -126,7 +135,7 @@ class GitProofs:
         return [entry[_ENTRY_START:] for entry in done.out.split("\0") if entry]
 
     def is_detached_at(self, path: str, commit: str) -> bool:
-        """Return whether a worktree is on no branch and at this commit."""
+        """Return whether a worktree is on no branch and at this commit; False when git fails."""
         on_a_branch = self._git.run_in("symbolic-ref", path, "symbolic-ref", "--quiet", "HEAD").ok
         return not on_a_branch and self._git.resolve_in(path, "HEAD") == commit
 
@@ -134,18 +143,21 @@ class GitProofs:
     def move_and_protect(self, repository: str, branch: str, *, new: str, old: str) -> bool:
         """Move the integration branch by compare and set, and protect its new tip from git's gc by a ref.
 
-        Return whether the branch moved: it does not when it is no longer at `old`.
+        Return whether the branch moved: it does not when it is no longer at `old`, or git fails.
         """
         words = f"update {head_ref(branch)} {new} {old}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
     def create_and_protect(self, repository: str, branch: str, new: str) -> bool:
-        """Create the integration branch and protect its tip from git's gc by a ref; return False when it exists."""
+        """Create the integration branch at `new` and protect its tip from git's gc by a ref.
+
+        Return False when the branch exists already, or git fails.
+        """
         words = f"create {head_ref(branch)} {new}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
     def protect_from_gc(self, repository: str, branch: str, tip: str) -> None:
-        """Protect the commit `tip` of the integration branch from git's gc by a ref."""
+        """Protect the commit `tip` of the integration branch from git's gc by a ref; a failure is ignored."""
         self._git.write_refs(repository, f"update {merged_ref(branch)} {tip}\n")
 
     def join(self, repository: str, onto: str, other: str, message: str) -> Joined:
@@ -167,7 +179,10 @@ class GitProofs:
         return Joined(made.out.strip())
 
     def work_diff(self, repository: str, onto: str, commit: str, *, stat: bool = False) -> str:
-        """Return what a commit changed since the merge base with `onto`, as a diff or, with `stat`, a summary."""
+        """Return what a commit changed since the merge base with `onto`, as a diff or, with `stat`, a summary.
+
+        Raise GitRefused when git cannot compare the two.
+        """
         flags = [*PLAIN_DIFF, *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, f"{onto}...{commit}", "--")
         _refuse_failed(done, f"compare {commit[:12]} with {onto}")
@@ -177,7 +192,7 @@ class GitProofs:
         """Return the diff between two versions of a task's work, each as it would be merged into `onto`.
 
         So changes that a rebase brought in are left out. Before git 2.38 the two commits are compared directly. With
-        `stat`, return only a summary of the diff.
+        `stat`, return only a summary of the diff. Raise GitRefused when git cannot compare them.
         """
         trees = [self._tree_merged(repository, onto, each) or each for each in (old, new)]
         flags = [*PLAIN_DIFF, *(["--stat"] if stat else [])]

@@ -14,7 +14,10 @@ _HEX = frozenset("0123456789abcdef")
 
 
 def git_dir(repository: str) -> str:
-    """Return the git directory of a repository; for a linked worktree, that of its repository."""
+    """Return the git directory of a repository; for a linked worktree, that of its repository.
+
+    Raise OSError or UnicodeDecodeError when its `.git` file cannot be read. A path without `.git` is not an error.
+    """
     own = f"{repository}/.git"
     if not os.path.lexists(own) and os.path.isdir(f"{repository}/objects"):
         return repository
@@ -55,7 +58,8 @@ def followed(git_dir: str) -> str:
 def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
     """Return whether merged work may wait to land: the integration branch exists and differs from its target.
 
-    An empty `target` stands for the branch that `followed` returns. True when only git can read the branches.
+    An empty `target` stands for the branch that `followed` returns. A target branch that does not exist differs, too.
+    True when only git can read the branches.
     """
     target = target or followed(git_dir)
     tips = branches(git_dir, (integration, target)) if target else branches(git_dir, (integration,))

@@ -19,14 +19,14 @@ class GitRemotes:
         self._git = git
 
     def address_of(self, repository: str, remote: str) -> str | None:
-        """Return the URL of a remote; None when there is no such remote."""
+        """Return the address of a remote; None when there is no such remote, or git fails."""
         done = self._git.run("remote get-url", repository, "remote", "get-url", remote)
         return done.out.strip() if done.ok else None
 
     def remote_branch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
-        """Return a branch's commit on the remote; empty when it does not exist there, None when the remote does not answer.
+        """Return a branch's commit on the remote; empty when the branch does not exist there.
 
-        `limit` is in seconds.
+        None when the remote does not answer within `limit` seconds.
         """
         done = self._git.run("ls-remote", repository, "ls-remote", remote, head_ref(branch), limit=limit)
         return (done.out.split() or [""])[0] if done.ok else None
@@ -55,9 +55,9 @@ class GitRemotes:
         )
 
     def note_pushed(self, repository: str, remote: str, branch: str, commit: str) -> None:
-        """Record the commit that was pushed to a remote's branch."""
+        """Record the commit that was pushed to a remote's branch, in a ref of fleet's own; a failure is ignored."""
         self._git.run("update-ref", repository, "update-ref", remote_ref(remote, branch), commit)
 
     def forget_pushed(self, repository: str, remote: str, branch: str) -> None:
-        """Remove the record of a pushed branch, which is merged and will not be pushed again."""
+        """Remove the record of a pushed branch, which is merged and will not be pushed again; a failure is ignored."""
         self._git.run("update-ref -d", repository, "update-ref", "-d", remote_ref(remote, branch))

@@ -25,9 +25,10 @@ _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching
 
 @record(frozen=True, slots=True, kw_only=True)
 class ListedWorktree:
-    """A worktree as git lists it. `branch` is None when it is on no branch.
+    """A worktree as git lists it. `branch` is None when it is on no branch, `head` its commit, "" when it has none.
 
-    `locked` is the reason of its lock, "" for a lock without a reason, None for no lock.
+    `locked` is the reason of its lock, "" for a lock without a reason, None for no lock. `prunable`: git takes it for
+    gone. `bare`: git takes the repository for bare.
     """
 
     path: str
@@ -85,7 +86,7 @@ class TreeStatus:
     ignored: tuple[str, ...]
 
     def is_dirty(self, *, but_missing: bool = False) -> bool:
-        """Return whether there is uncommitted work; with `but_missing`, deleted files do not count."""
+        """Return whether there is uncommitted work; with `but_missing`, files that are only missing do not count."""
         return bool(self.hidden) or any(not (but_missing and code == " D") for code, _name in self.changed)
 
     def lines(self) -> list[str]:
@@ -159,9 +160,9 @@ def _copy_index(own: str, copy: str) -> None:
 
 
 def clear_flags(ask: RunGit, path: str, names: list[str], *, index: str = "") -> bool:
-    """Remove the index flags that hide edits of these files; return whether that worked.
+    """Remove the flags assume-unchanged and skip-worktree of these files in an index; return whether that worked.
 
-    `index` is another index file to change; empty for the index of the worktree.
+    `index` is the index file to change; empty for the index of the worktree.
     """
     given = "".join(f"{name}\0" for name in names)
     flags = ("--no-assume-unchanged", "--no-skip-worktree")  # git obeys only one of them in a call

@@ -23,7 +23,8 @@ def read(home: str, project: str, added_at: int) -> Allowed:
 def read_strictly(home: str, project: str, added_at: int) -> Allowed:
     """Return the allowed commands of a project as `read` does, but raise BadSetting when the file cannot be read.
 
-    For a caller that would otherwise overwrite the file. A rule that is not a simple command, written by hand, is ignored.
+    For a caller that would otherwise overwrite the file. A rule that is not a simple command, which somebody has
+    written into the file by hand, is ignored.
     """
     path = f"{home}/{paths.allowed(project)}"
     try:

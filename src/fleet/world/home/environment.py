@@ -51,8 +51,9 @@ def kept_environment(files: Files) -> dict[str, str] | None:
 def variables_in_person_file(path: str) -> dict[str, str]:
     """Return the variables in the file of the setting `environment.file`: one NAME=VALUE a line.
 
-    Raise BadSetting when others may read the file, when it belongs to somebody else, or when a line is not a variable.
-    No message contains a value.
+    Empty lines and lines that begin with "#" are skipped; "export" before a name and one pair of quotes around a value
+    are left out. Raise BadSetting when the file cannot be opened, when others may read it, when it belongs to somebody
+    else, or when a line is not a variable. No message contains a value.
     """
     where = os.path.expanduser(path)
     variables: dict[str, str] = {}
@@ -68,7 +69,10 @@ def variables_in_person_file(path: str) -> dict[str, str]:
 
 
 def _private_text(path: str) -> str:
-    """Return the text of a regular file of this user that nobody else may read; raise BadSetting for any other file."""
+    """Return the text of a regular file of this user that nobody else may read; raise BadSetting for any other file.
+
+    At most the first 1 MB is read.
+    """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _ID_BYTES = 6
+# How many seconds to wait for the gate of the record.
 _WAIT = 10.0
 # Files and folders that only a used home has, whatever its store is.
 _TRACES = (paths.DATABASE, paths.PROJECTS, paths.INBOX, paths.DISPATCHES, paths.LOCKS)
@@ -50,10 +51,11 @@ def unsaved(home: str) -> HomeRecord:
 
 
 def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeRecord:
-    """Return a home's record; create it if there is none, and change the database in it if that is another kind.
+    """Return a home's record; create it if there is none, and change the kind of database in it if that differs.
 
-    When two processes create the record at once, both use the one that was written first. With `is_old`, a new record
-    gets the id that older versions of fleet derived from the path.
+    Raise HomeUnusable when the record is damaged, WriteFailed when it cannot be written. When two processes create the
+    record at once, both use the one that was written first. With `is_old`, a new record gets the id that older versions
+    of fleet derived from the path.
     """
     found = home_record.read(home)
     if found is None:
@@ -74,7 +76,7 @@ def keep_copy(home: str, funnel: Funnel, record: HomeRecord) -> None:
 
 
 def restore(home: str, funnel: Funnel) -> None:
-    """Write a lost home.json again from its copy. If that fails, the copy stays in use."""
+    """Write a lost or damaged home.json again from its copy. If that fails, the copy stays in use."""
     with contextlib.suppress(OSError, errors.FleetError):
         change(home, funnel)
 
@@ -84,7 +86,7 @@ def _create_record(home: str, name: str, record: HomeRecord, funnel: Funnel) -> 
 
 
 def _link_new(home: str, name: str, record: HomeRecord) -> None:
-    """Write a record into a file unless the file exists.
+    """Write a record into a file unless the file exists; raise WriteFailed when that fails.
 
     A temporary file is linked into place, because a rename would replace what another process has just written.
     """
@@ -109,7 +111,8 @@ def _link_new(home: str, name: str, record: HomeRecord) -> None:
 def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
     """Change these fields of a home's record, write it and its copy, and return the new record.
 
-    Raise GateHeld when another process holds the record's gate for 10 seconds.
+    Without fields, write the record and its copy as it is. Raise GateHeld when another process holds the record's gate
+    for 10 seconds, WriteFailed when writing fails.
     """
     with contextlib.ExitStack() as stack:
         gate = Gate(f"{home}/{paths.lock('home')}", home=home, clock=Clock(), host=Host())
@@ -124,7 +127,10 @@ def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
 
 
 def why_elsewhere(record: HomeRecord, home: str) -> errors.Refused | None:
-    """Return the error for a home that was moved or copied, or that is reached by another path; None when its record fits."""
+    """Return the error that a home was moved or copied, or is reached by another path; None when its record fits.
+
+    HomeMoved or HomeCopied. The caller raises it.
+    """
     here = os.path.realpath(home)
     if record.path == here:
         return None

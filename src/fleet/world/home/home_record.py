@@ -13,9 +13,11 @@ _NAMES = ("id", "host", "machine", "path", "database")
 
 
 class HomeRecord:
-    """The record of a home: its id, host id, last machine, real path, and kind of database.
+    """The record of a home.
 
-    `is_copy`: it was read from the copy, because the file was missing or damaged.
+    `id` is the home's id, `host` its host id (see `Host.id`), `machine` the id of the machine that used it last, `path`
+    its path with symlinks resolved, `database` the kind of its database, "" when not known. `is_copy`: the record was
+    read from its copy, because the file was missing or damaged.
     """
 
     __slots__ = ("database", "host", "id", "is_copy", "machine", "path")
@@ -36,7 +38,7 @@ class HomeRecord:
 def read(home: str) -> HomeRecord | None:
     """Return a home's record, from the copy if the file is missing or damaged; None when there is neither.
 
-    Raise HomeUnusable for a damaged file without a copy: the home is not taken for a new one.
+    Raise HomeUnusable for a damaged file without a usable copy, so that the home is not taken for a new one.
     """
     try:
         found = _read_record(home, paths.RECORD)
@@ -77,7 +79,10 @@ def _read_record(home: str, name: str) -> HomeRecord | None:
 
 
 def _parse_record(text: str) -> HomeRecord:
-    """Return the record in a JSON text; raise TypeError when a field is missing or the text is no object."""
+    """Return the record in a JSON text.
+
+    Raise TypeError when a field is missing or the text is no object, ValueError or StopIteration when it is no JSON.
+    """
     found = jsontext.loads(text)
     if not isinstance(found, dict):
         raise TypeError

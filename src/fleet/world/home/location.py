@@ -18,7 +18,7 @@ _PROJECTS = f"/{paths.PROJECTS}/"
 
 
 def home_path() -> str:
-    """Return $FLEET_HOME or ~/.fleet as an absolute path with symlinks resolved, so that one home has one path.
+    """Return $FLEET_HOME, or else ~/.fleet, as an absolute path with symlinks resolved, so that one home has one path.
 
     Raise HomeUnusable when $FLEET_HOME is relative and the current directory was removed.
     """
@@ -56,7 +56,10 @@ def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
 
 
 def checkout_of(path: str) -> str | None:
-    """Return the main checkout of the linked worktree at this path; None when no linked worktree is there."""
+    """Return the main checkout of the linked worktree at this path; None when no linked worktree is there.
+
+    None also for a worktree of a bare repository.
+    """
     try:
         with open(f"{path}/.git", encoding="utf-8", errors="replace") as pointer:
             entry = pointer.read().removeprefix("gitdir:").strip()

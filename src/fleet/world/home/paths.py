@@ -50,7 +50,7 @@ def unfinished_link(name: str) -> str:
 
 
 def project_folder(project: str, folder: str) -> str:
-    """Return the path of one of a project's folders."""
+    """Return the path of one of a project's folders, such as those in FOLDERS_OF_PROJECT."""
     return f"projects/{project}/{folder}"
 
 
@@ -60,12 +60,12 @@ def worktree(project: str, slug: str) -> str:
 
 
 def merge_tree(project: str, dispatch: str) -> str:
-    """Return the path of the worktree in which a finisher merges."""
+    """Return the path of the merge tree of a finisher, given the finisher's dispatch."""
     return f"projects/{project}/merges/{dispatch}"
 
 
 def warm_tree(project: str) -> str:
-    """Return the path of the prepared worktree in which a project's work is merged."""
+    """Return the path of a project's warm tree: the merge tree that is kept, with its setup, for the next merge."""
     return f"projects/{project}/merges/warm"
 
 
@@ -100,22 +100,22 @@ def pulls(project: str) -> str:
 
 
 def project_lock(project: str, name: str) -> str:
-    """Return the path of a gate's file of one project."""
+    """Return the path of the file of a project's gate."""
     return f"projects/{project}/.locks/{name}.lock"
 
 
 def lock(name: str) -> str:
-    """Return the path of a gate's file of the home."""
+    """Return the path of the file of a gate of the home."""
     return f"locks/{name}.lock"
 
 
 def effect_lock(claim: str) -> str:
-    """Return the path of a claim's effect lock."""
+    """Return the path of the file of a claim's effect lock."""
     return f"locks/effects/{claim}.lock"
 
 
 def prompt(dispatch: str) -> str:
-    """Return the path of an agent's prompt."""
+    """Return the path of the file with an agent's prompt."""
     return f"inbox/{dispatch}.md"
 
 
@@ -138,7 +138,7 @@ def handoff(dispatch: str, entry: str) -> str:
 
 
 def job(ident: str, name: str = "") -> str:
-    """Return the path of a job's folder, or of a file in it."""
+    """Return the path of a job's folder, or of the file `name` in it."""
     return f"jobs/{ident}/{name}" if name else f"jobs/{ident}"
 
 
@@ -148,7 +148,7 @@ def job_lock(ident: str) -> str:
 
 
 def job_step(ident: str, name: str = "") -> str:
-    """Return the path of the folder with the output of a job's steps, or of a file in it."""
+    """Return the path of the folder with the output of a job's steps, or of the file `name` in it."""
     return job(ident, f"steps/{name}" if name else "steps")
 
 

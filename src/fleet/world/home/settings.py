@@ -11,7 +11,8 @@ from fleet.model.settings.table import PROJECT_FILE, SettingValue, merged
 def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
     """Return every setting, by name: as the settings files say, or its default.
 
-    The files are config.toml of the home and fleet.toml of the repository (None: no repository).
+    The files are config.toml of the home and fleet.toml of the repository (None: no repository). Raise BadSetting when
+    one of them is not valid.
     """
     files = [(f"{home}/{HOME_FILE}", HOME_FILE)]
     if repository is not None:
@@ -27,7 +28,7 @@ def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
 def trusted_settings(home: str, project: str, repository: str) -> dict[str, SettingValue]:
     """Return every setting as it takes effect: guarded values of a repository only if a person has trusted them.
 
-    With the setting `trust = "always"`, all values take effect.
+    With the setting `trust = "always"`, all values take effect. Raise BadSetting when a settings file is not valid.
     """
     from fleet.model.settings.trust import settings_in_force
     from fleet.world.home.trust import trusted_values

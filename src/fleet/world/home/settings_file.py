@@ -45,7 +45,10 @@ def text_of(path: str) -> str:
 
 
 def _read_settings(path: str) -> bytes:
-    """Return the bytes of a settings file; raise BadSetting when it is not a regular file or larger than 1 MB."""
+    """Return the bytes of a settings file; raise BadSetting when it is not a regular file or larger than 1 MB.
+
+    Raise OSError when it cannot be opened or read.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):

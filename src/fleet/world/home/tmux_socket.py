@@ -12,13 +12,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
+# How many bytes the path of a socket may have: the kernel takes few more.
 _LONGEST_SOCKET = 100
 
 
 def socket_of(home: str, funnel: Funnel) -> str:
-    """Return the path of the tmux socket and create its folder: in the home, or in /tmp if the path would be too long.
+    """Return the path of the tmux socket: in the home, or in a folder in /tmp if the path would be too long.
 
-    Raise TmuxRefused when the folder in /tmp is not a private one of this user.
+    The folder in /tmp is created if missing. Raise TmuxRefused when the folder in /tmp is not a private one of this
+    user.
     """
     path = socket_path(home)
     folder = os.path.dirname(path)

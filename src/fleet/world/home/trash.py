@@ -1,4 +1,7 @@
-"""The trash of a home: files that were moved aside instead of deleted. They are renamed, never copied."""
+"""The trash of a home: files that were moved aside instead of deleted. They are renamed, never copied.
+
+A `folder` of the trash is given by its path relative to the home.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> None:
-    """Move files and folders of a worktree into a folder of the trash; safe to repeat. Raise OSError when some cannot be moved."""
+    """Move files and folders of a worktree, at the path `tree`, into a folder of the trash; safe to repeat.
+
+    `names` are their paths in the worktree, at least one; missing ones were moved before. When a path in the folder is
+    taken, a number is appended. Raise OSError when some cannot be moved.
+    """
     for name in names:
         world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}", world.home))  # noqa: B023
     sync_folder(f"{world.home}/{folder}")
@@ -28,7 +35,8 @@ def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> Non
 def put_back(world: World, tree: str, folder: str) -> bool:
     """Move everything in a folder of the trash back into the worktree, except files whose path is taken there again.
 
-    Return whether everything was moved. Nothing is moved when the worktree is gone. Safe to repeat.
+    Return whether the folder is gone, because everything was moved. Nothing is moved when the worktree is gone. Safe to
+    repeat.
     """
     path = f"{world.home}/{folder}"
     if os.path.isdir(path) and os.path.isdir(tree):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def trusted_values(home: str, project: str, repository: str) -> dict[str, Any]:
     """Return the values that a person has trusted in a repository's settings, by name.
 
-    {} when none are recorded for this project and path.
+    {} when none are recorded for this project and the path `repository`, or the record cannot be read.
     """
     try:
         with open(f"{home}/{paths.trust(project)}", encoding="utf-8") as file:

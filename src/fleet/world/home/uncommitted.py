@@ -40,7 +40,8 @@ _SIGKILL = 9
 def uncommitted_work(home: str, project: NamedRepository, slug: str, funnel: Funnel) -> list[str] | None:
     """Return the files that an agent changed in its task's worktree and did not commit; None when git fails.
 
-    Ignored files do not count; nor do files that git called changed before anybody worked there. Runs `git status` once.
+    Ignored files do not count; nor do files that git called changed before anybody worked there and that it still
+    reports with the same status. Runs `git status` once. None also when the worktree's `.git` was replaced.
     """
     files = _files_of_git(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     if files is None:
@@ -50,13 +51,16 @@ def uncommitted_work(home: str, project: NamedRepository, slug: str, funnel: Fun
 
 
 def changed_files(home: str, project: NamedRepository, slug: str, funnel: Funnel) -> bytes | None:
-    """Return the files that git reports as changed in a new worktree, as JSON to be recorded; None when git fails."""
+    """Return the files that git reports as changed in a new worktree, as JSON for the file `paths.changed_before`.
+
+    None when git fails.
+    """
     files = _files_of_git(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     return None if files is None else f"{jsontext.dumps([f'{code} {name}' for code, name in files])}\n".encode()
 
 
 def first_files(files: list[str]) -> str:
-    """Return the names of the first files in one line, then how many more there are."""
+    """Return the names of the first five files in one line, then how many more there are, for people."""
     names = [name.encode("utf-8", "replace").decode() for name in files[:_SHOWN]]
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
     return ", ".join(" ".join(name.split()) for name in names) + more
@@ -72,7 +76,7 @@ def describe_forgotten(slug: str, files: list[str]) -> str:
 
 
 def _changed_before(home: str, project: str, slug: str) -> frozenset[str]:
-    """Return status letters and name of each file that was recorded as changed; empty when the record is missing."""
+    """Return "STATUS NAME" of each file that was recorded as changed; empty when the record cannot be read."""
     try:
         with open(f"{home}/{paths.changed_before(project, slug)}", encoding="utf-8") as file:
             names = jsontext.loads(file.read().strip())

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     # By descriptor: the function that gets each piece read from the descriptor.
     Take = Mapping[int, Callable[[bytes], object]]
 
+# How many bytes of the beginning and of the end of an output a file keeps, unless the caller says otherwise.
 HEAD = 8_000_000
 TAIL = 1_000_000
+# How many bytes of the beginning and of the end are kept in memory.
 _SHOWN = 32_000
 _CHUNK = 65_536
 # How often to look whether a program has exited, in seconds, where the kernel does not report it.
@@ -33,7 +35,8 @@ class Recording:
     """The recorded output of one program.
 
     With a path, it is written to that file: the beginning as it comes, the end when the recording is closed. `head` and
-    `tail` are how many bytes of the beginning and of the end are kept.
+    `tail` are how many bytes of the beginning and of the end the file keeps. When the file cannot be created or
+    written, the recording goes on without it.
     """
 
     def __init__(self, path: str = "", *, head: int = HEAD, tail: int = TAIL) -> None:
@@ -69,9 +72,9 @@ class Recording:
             self._file = -1
 
     def text(self, most: int) -> str:
-        """Return the output; if it is longer than `most` bytes (at most _SHOWN), its beginning and its end.
+        """Return the output; if it is longer than `most` bytes (32 000 at most), only its beginning and its end.
 
-        Between them the text says how many bytes are left out.
+        Between them the text says how many bytes are left out, and names the file, if there is one.
         """
         most = min(most, _SHOWN)  # no more is kept
         if self.size <= most:
@@ -91,10 +94,10 @@ class Recording:
 
 
 def read_output(child: Popen[bytes] | Spawned, take: Take, *, limit: float, given: bytes = b"") -> bool:
-    """Give what a program writes to the functions in `take` until it exits; return False if it lives on after `limit` seconds.
+    """Pass a program's output to the functions in `take` until the program exits, for at most `limit` seconds.
 
-    `take` has a function for each descriptor to read. `given` is written to the program's standard input. Background
-    processes that still hold its pipes are not waited for.
+    Return whether it has exited; it is not killed here. `take` has a function for each descriptor to read. `given` is
+    written to the program's standard input. Background processes that still hold its pipes are not waited for.
     """
     until = monotonic() + limit
     pipes, exits = _Pipes(child, list(take), given), _exit_descriptor(child)
@@ -151,7 +154,10 @@ class _Pipes:
 
 
 def _exit_descriptor(child: Popen[bytes] | Spawned) -> int | None:
-    """Return a descriptor that becomes readable when the program exits; None when it has exited, or without pidfds."""
+    """Return a descriptor that becomes readable when the program exits.
+
+    None when the program has exited, or where the kernel has no pidfds.
+    """
     try:
         return handle_of(child.pid) if child.returncode is None else None
     except ProcessLookupError:

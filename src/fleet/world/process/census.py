@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from fleet.world.process.ps import ProcessEntry, Status
 
     class Kernel(Protocol):
-        """What is asked of the kernel about processes: the module `ps` answers, and documents it, or the simulated world."""
+        """The questions about processes to which the kernel has the answers.
+
+        The module `ps` asks the kernel of this machine, and documents each question; the simulated world answers them,
+        too.
+        """
 
         def own_pid(self) -> int: ...
         def status(self, pid: int) -> Status | None: ...
@@ -77,7 +81,7 @@ class Census:
         return Identity(host=self._host, boot=self._boot, pid=pid, start=self.entries[pid].start)
 
     def has(self, who: Identity) -> bool:
-        """Return whether this exact process was alive when the census was taken."""
+        """Return whether this exact process was alive when the census was taken; False when it could not be read."""
         return who.pid in self.entries and self.identity(who.pid) == who
 
     def age(self, pid: int) -> float:
@@ -87,14 +91,15 @@ class Census:
     def environment(self, pid: int) -> frozenset[bytes]:
         """Return the environment (entries NAME=VALUE) that a process of this user was started with.
 
-        Without any variable when it cannot be read, or when the process is another user's.
+        Without any variable when it cannot be read, or when the process is another user's. It is read when it is first
+        asked for, later than the census was taken.
         """
         if pid not in self._environments:
             self._environments[pid] = self._kernel.environment(pid)
         return self._environments[pid]
 
     def mark(self, pid: int) -> str:
-        """Return the dispatch of this home in a process's environment; empty when there is none.
+        """Return the id of the dispatch of this home that a process's environment names; empty when there is none.
 
         The tmux hook that reports the agent's death has the same variables, and does not count.
         """
@@ -138,14 +143,17 @@ class Census:
         }
 
     def in_session(self, leader: Identity) -> set[int]:
-        """Return the pids in the session that a process led; empty when its pid was reused, because then the session is gone."""
+        """Return the pids in the session that a process leads or led.
+
+        Empty when another process has its pid now: then the session is gone.
+        """
         if leader.pid in self.entries and not self.has(leader):
             return set()
         since = int(leader.start) if leader.start.isdigit() else 0
         return {entry.pid for entry in self.entries.values() if entry.session == leader.pid and entry.is_since(since)}
 
     def with_descendants(self, pids: Iterable[int]) -> list[int]:
-        """Return these pids and all their descendants, deepest first."""
+        """Return these pids and all their descendants, those with the most ancestors first."""
         found = list(dict.fromkeys(pids))
         for pid in found:
             found.extend(each for each in self._below.get(pid, ()) if each not in found)
@@ -157,7 +165,7 @@ class Census:
         return [pid for pid in family if self.entries[pid].stopped]
 
     def newest_below(self, root: Identity) -> int | None:
-        """Go from `root` to its newest child, from there to the newest child, and so on; return the pid at the end.
+        """Go from `root` to its newest child, from that to its own newest child, and so on; return the pid at the end.
 
         None when `root` has no child or is not alive.
         """
@@ -178,11 +186,13 @@ class Census:
         return found
 
     def working_in(self, folder: str, *, since: Identity, server: Identity | None) -> tuple[list[int], list[int]]:
-        """Return the pids that work below a folder and may be the agent's, and the pids that cannot be inspected.
+        """Return the pids that work in or below a folder and may be the agent's, and the pids that cannot be inspected.
 
-        A process works there if its current directory or a file that it has open for writing is there. Processes that are
-        older than the agent (`since`), or that a person started, are left out. `server` is the tmux server of the agent,
-        None when unknown. Both lists are empty when the start of the agent cannot be compared.
+        A process works there if its current directory or a file that it has open for writing is there. Left out are
+        processes that are older than the agent (`since`), that a person started, or that belong to another user; this
+        process and its descendants; and fleet's own commands of this home (see `is_fleets`). `server` is the tmux
+        server of the agent, None when unknown. Both lists are empty when the start time of the agent cannot be
+        compared.
         """
         if not since.start.isdigit():
             return [], []  # a date, as older versions recorded it on macOS
@@ -207,7 +217,7 @@ class Census:
     def _reapers(self, server: Identity | None) -> set[int]:
         """Return the pids of the processes that inherit the children of a dead agent.
 
-        These are process 1, this user's systemd, and the ancestors of `server`, the tmux server (None when unknown).
+        These are process 1, every systemd, and the ancestors of `server`, the tmux server (None when unknown).
         """
         managers = {pid for pid in self.entries if self._kernel.program(pid) == _USER_MANAGER}
         above = (
@@ -218,10 +228,11 @@ class Census:
     def _is_a_persons(self, entry: ProcessEntry, since: int, reapers: set[int], *, are_known: bool) -> bool:
         """Return whether a person started a process.
 
-        A person did if the process or an ancestor is a login, a terminal window, or older than the agent, which started
-        at `since`. `reapers` inherit orphans, such as process 1: as an ancestor they prove nothing. That a process has
-        a terminal proves nothing either, because an agent can give one to its children. Without `are_known` (the tmux
-        server is gone, so not all reapers are known) an older parent counts only within the same session.
+        A person did if the process or an ancestor is a login, a terminal window, started from outside this container,
+        or older than the agent, which started at `since`. `reapers` are the processes that inherit orphans, such as
+        process 1: as ancestors they prove nothing. That a process has a terminal proves nothing either, because an
+        agent can give one to its children. Without `are_known` (the tmux server is gone, so not all reapers are known)
+        an older ancestor counts only if its child is in the same session.
         """
         below = entry
         for each in (entry, *self._ancestors(entry.pid)):

@@ -59,8 +59,8 @@ class Cgroups:
     def all_of_home(self, near: int) -> list[str]:
         """Return the paths of the control groups of this home's agents.
 
-        These are the systemd scopes, and the groups inside the group of the process `near`. If that is an agent's
-        group, look in the group around it instead.
+        These are the systemd scopes, and the groups inside the group of the process `near`. If that process is in an
+        agent's group, they are the groups inside the group around it instead.
         """
         manager = self._manager()
         folders = {self._parent_near(near), f"{manager}/{SLICE}" if manager is not None else None} - {None}
@@ -82,7 +82,10 @@ class Cgroups:
         self._funnel.through("make cgroup", act)
 
     def join(self, path: str) -> str:
-        """Move this process into a control group. Return the id of its view (see `view`); empty when that failed."""
+        """Move this process into a control group and return the id of its view (see `view`).
+
+        Empty when this process could not be moved, or its view is unknown.
+        """
         if path.endswith(_SCOPE):
             self._scopes.enter(os.path.basename(path), lambda: self._group_of("self") == path)
         else:
@@ -111,7 +114,7 @@ class Cgroups:
         return f"{namespace} {top} {mount}" if mount else ""
 
     def members(self, path: str) -> list[int]:
-        """Return the pids in a control group and in its subgroups."""
+        """Return the pids in a control group and in its subgroups; a group that cannot be read counts as empty."""
         found: list[int] = []
         for folder, _folders, _files in os.walk(path):
             with contextlib.suppress(OSError), open(f"{folder}/cgroup.procs", encoding="ascii") as file:
@@ -119,7 +122,10 @@ class Cgroups:
         return [pid for pid in found if pid > 0]  # 0: a process that is not visible here
 
     def remove(self, path: str) -> None:
-        """Remove an empty control group and its subgroups; raise OSError while a process is in one of them."""
+        """Remove an empty control group and its subgroups; raise OSError while a process is in one of them.
+
+        Do nothing when the group is missing.
+        """
 
         def act() -> None:
             for folder, _folders, _files in os.walk(path, topdown=False):
@@ -209,7 +215,7 @@ def _is_delegated(group: str) -> bool:
 
 
 def _lines_of_file(path: str) -> list[str]:
-    """Return the lines of a file; empty when it cannot be read."""
+    """Return the lines of a file; [] when it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read().splitlines()

@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
     from fleet.world.funnel import Funnel
 
+# How many seconds a command has between SIGTERM and SIGKILL.
 _GRACE = 2.0
 _FILE = 0o600
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class CommandEnd:
-    """How a child ended. `status` is 128 + N when signal N killed it.
+    """How a command of a job ended, a child of this process.
 
-    None when it could not be started, or was killed after its time limit; then `why` says so.
+    `status` is its exit status, 128 + N when signal N killed it. It is None when the command could not be started, or
+    was ended after its time limit; then `why` says so.
     """
 
     status: int | None
@@ -58,7 +60,8 @@ class JobCommand:
     def look(self) -> CommandEnd | None:
         """Return how the child ended; None while it runs.
 
-        Once its time limit is over, a call sends SIGTERM to the child's process group, and a later call SIGKILL.
+        Once its time limit is over, a call sends SIGTERM to the child's process group, and a call two seconds later or
+        more SIGKILL. When the child has ended, what is left in its process group is killed.
         """
         if self._is_over():
             return self._reaped()
@@ -71,7 +74,7 @@ class JobCommand:
         return None
 
     def wait(self, seconds: float) -> None:
-        """Wait until the child exits, for at most this many seconds. Where the kernel has no pidfds, always wait that long."""
+        """Wait until the child exits, for at most this many seconds; the whole time where the kernel has no pidfds."""
         handle = handle_of(self._process.pid)
         if handle is None:
             sleep(seconds)
@@ -93,7 +96,7 @@ class JobCommand:
         self._funnel.through(f"{number.name} to job step", lambda: _signal_process_group(self._process.pid, number))
 
     def _is_over(self) -> bool:
-        """Return whether the child has exited. It is not reaped, where the system has `waitid`."""
+        """Return whether the child has exited. Where the system has `waitid`, this does not reap the child."""
         if not hasattr(os, "waitid"):
             return self._process.poll() is not None
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -129,8 +132,9 @@ class JobCommands:
     ) -> JobCommand | CommandEnd:
         """Start a child whose output is appended to files; return CommandEnd when it could not be started.
 
-        `errors` is the file for standard error, by default the same as `output`. The child inherits the descriptors in
-        `inherited`, such as a lock. After `limit` seconds it is ended (see `JobCommand.look`).
+        Raise OSError when a file cannot be opened. `errors` is the path of the file for standard error, by default the
+        same as `output`. The child inherits the descriptors in `inherited`, such as a lock. Its time limit is `limit`
+        seconds: `JobCommand.look` ends it after that.
         """
 
         def act() -> JobCommand | CommandEnd:
@@ -150,6 +154,7 @@ class JobCommands:
 
 @contextlib.contextmanager
 def _open_to_append(path: str, home: str) -> Iterator[int]:
+    """Yield the descriptor of a file to append to, created with its folders if missing; close it after the block."""
     folders.make_private_folder(os.path.dirname(path), below=home)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     try:
@@ -159,5 +164,6 @@ def _open_to_append(path: str, home: str) -> Iterator[int]:
 
 
 def _signal_process_group(pid: int, number: int) -> None:
+    """Send a signal to a process group, if there is one that this user may signal."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _FIRST = "pid:[4026531836]"
+# How many seconds a tmux server may take to accept a connection.
 _PATIENCE = 1.0
 _HIDDEN = ("hidepid=1", "hidepid=2", "hidepid=4", "hidepid=noaccess", "hidepid=invisible", "hidepid=ptraceable")
 
@@ -49,11 +50,14 @@ class PidNamespaces:
                 return
 
     def duplicate_lock(self) -> int:
-        """Return a copy of the lock's descriptor, for the program that this process execs; -1 when the lock is not held."""
+        """Return a copy of the lock's descriptor, for the program that this process execs; -1 if the lock is not held.
+
+        The caller makes the copy inheritable.
+        """
         return os.dup(self.lock_descriptor) if self.lock_descriptor >= 0 else -1
 
     def leave(self) -> None:
-        """Release the lock of this namespace."""
+        """Stop holding the lock of this namespace. Other processes that hold it, such as started programs, keep it."""
         self._lock.give()
 
     def is_used(self, boot: str) -> bool:
@@ -84,7 +88,10 @@ class PidNamespaces:
         return all("." in name and self.is_gone(name) for name in others)
 
     def forget_gone(self, funnel: Funnel) -> None:
-        """Remove the records of namespaces that are gone; only in the first namespace, which sees every process."""
+        """Remove the records of namespaces that are proven gone.
+
+        Do nothing in any namespace but the machine's first, which alone sees every process, and where /proc hides some.
+        """
         if self._boot and not self._boot.partition(".")[2] and shows_everyone():
             for name in self._names():
                 if name != self._boot and self._is_over(name):
@@ -120,9 +127,9 @@ def _remove_namespace_record(funnel: Funnel, path: str) -> None:
 
 
 def own() -> str | None:
-    """Return the pid namespace of this process; empty for the machine's first one and on systems without namespaces.
+    """Return the pid namespace of this process; empty for the machine's first one, and when the kernel does not say.
 
-    None when /proc belongs to another namespace: then none of its pids can be trusted.
+    None when /proc is missing or belongs to another namespace: then none of its pids can be trusted.
     """
     if not _is_own_view():
         return None
@@ -131,7 +138,7 @@ def own() -> str | None:
 
 
 def shows_everyone() -> bool:
-    """Return whether /proc belongs to this namespace and hides none of its processes."""
+    """Return whether /proc belongs to this namespace and hides none of its processes from this user."""
     if not _is_own_view():
         return False
     try:
@@ -172,7 +179,7 @@ def _namespace_of(pid: str) -> str:
 
 
 def listener(path: str) -> int | None:
-    """Return the pid that listens on a socket; 0 when it is not visible here, None when nobody listens."""
+    """Return the pid that listens on a socket; 0 when it is unknown or not visible here, None when nobody listens."""
     import socket  # noqa: PLC0415 - only where there are other namespaces
 
     with socket.socket(socket.AF_UNIX) as asked:

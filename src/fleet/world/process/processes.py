@@ -73,7 +73,10 @@ class Processes:
         return self._me
 
     def identify(self, pid: int) -> Identity | None:
-        """Return the identity of the process that has a pid now; None when there is none, or it cannot be read."""
+        """Return the identity of the process that has a pid now, also of a zombie.
+
+        None when there is none, or when it cannot be read.
+        """
         found = self._status(pid)
         if found is None or not found.start:
             return None
@@ -82,8 +85,8 @@ class Processes:
     def caller(self) -> Identity:
         """Return the process that called fleet: the parent of the process that asks.
 
-        In the daemon, the process that asks is the client. Return that process itself when its parent cannot be
-        identified.
+        In the daemon, the process that asks is the client. When its parent cannot be identified, return the process
+        that asks; when that cannot be identified either, this process.
         """
         asker = surroundings.asker()
         pid = asker.pid if asker else self._kernel.own_pid()
@@ -91,7 +94,7 @@ class Processes:
         return next((who for who in whom if who is not None), self.me())
 
     def life(self, who: Identity | None) -> Life:
-        """Return whether a process is alive, dead or unknown; "unknown" also for None and on another host."""
+        """Return whether a process is "alive", "dead" or "unknown": "unknown" for None and another host's process."""
         if who is None or who.host != self._host or not who.boot or not self._boot:
             return "unknown"
         if who.boot == self._boot:
@@ -161,7 +164,10 @@ class Processes:
         return namespace == mine or not mine or pid_namespaces.is_gone(namespace, self._socket)
 
     def tree(self, root: Identity) -> list[Identity]:
-        """Return the process and all its descendants, deepest first."""
+        """Return the process that has the pid of `root` now and all its descendants, deepest first.
+
+        Processes that cannot be identified are left out.
+        """
         below = self._children()
         found, queue = [], [root.pid]
         for pid in queue:
@@ -170,9 +176,10 @@ class Processes:
         return [each for each in reversed(found) if each is not None]
 
     def inside_sandbox(self, outer: Identity) -> Identity:
-        """Return the program that runs in bubblewrap's sandbox, given bubblewrap's process; `outer` itself when none runs there.
+        """Return the process of the program in a sandbox, given bubblewrap's process, `outer`.
 
-        Bubblewrap has one child, the first process of the sandbox, which starts the program as its first child.
+        `outer` itself when no program runs there. Bubblewrap has one child, the first process of the sandbox, which
+        starts the program as its first child.
         """
         below, found = self._children(), outer
         for _ in range(_DEPTH):
@@ -187,9 +194,10 @@ class Processes:
         return Census(host=self._host, boot=self._boot, home=self._home, kernel=self._kernel)
 
     def families(self, roots: Iterable[Identity]) -> list[Identity]:
-        """Return these processes and all their descendants, deepest first, without this process.
+        """Return the descendants of these processes, deepest first, then these processes themselves.
 
-        All processes are identified before their parents are read, so that a process which has got a reused pid meanwhile
+        The process that calls this is left out. So is a process of `roots` that has ended, with its descendants. All
+        processes are identified before their parents are read, so that a process which has got a reused pid meanwhile
         is not taken for another.
         """
         before, below = {who.pid: who for who in self._others()}, self._children()
@@ -209,7 +217,7 @@ class Processes:
         return below
 
     def marked(self, dispatch: str) -> list[Identity]:
-        """Return this user's processes whose environment names this home and the dispatch, without this process.
+        """Return this user's living processes whose environment names this home and the dispatch, without this process.
 
         The tmux hook that reports the agent's death has the same variables, and does not count.
         """
@@ -217,11 +225,14 @@ class Processes:
         return self._living([census.identity(pid) for pid in census.marked(dispatch)])
 
     def of_job(self, job: str) -> list[Identity]:
-        """Return this user's processes whose environment names this home and the job: those that its runner started."""
+        """Return this user's living processes whose environment names this home and the job, without this process.
+
+        Its runner started them, or their ancestors.
+        """
         return self._carrying(f"{_RUNNER}{job}")
 
     def variable(self, who: Identity, name: str) -> str:
-        """Return an environment variable of a process of this user; empty when it cannot be read."""
+        """Return an environment variable of a process of this user; empty when it is not set or cannot be read."""
         found = [each for each in self._kernel.environment(who.pid) if each.startswith(f"{name}=".encode())]
         return found[0].partition(b"=")[2].decode("utf-8", "replace") if found else ""
 
@@ -230,21 +241,27 @@ class Processes:
         return self._kernel.command(pid)
 
     def inheriting(self, path: str) -> list[Identity]:
-        """Return the processes that hold the lock of a file, taken or inherited, without this process."""
+        """Return the living processes that hold the lock of a file, taken or inherited, without this process."""
         before = {who.pid: who for who in self._others()}
         return [
             before[pid] for pid in self._kernel.inheritors(path) if pid in before and self.life(before[pid]) == "alive"
         ]
 
     def of_dispatch(self, dispatch: str) -> list[Identity]:
-        """Return this user's processes whose environment names the dispatch, of any home, without this process."""
+        """Return this user's living processes whose environment names the dispatch, of any home, without this process.
+
+        The tmux hook that reports the agent's death counts, too, unlike in `marked`.
+        """
         entry = f"{_MARK}{dispatch}".encode()
         return [
             who for who in self._others() if entry in self._kernel.environment(who.pid) and self.life(who) == "alive"
         ]
 
     def of_home(self, home: str) -> list[Identity]:
-        """Return this user's agents and job commands whose environment names the given home."""
+        """Return this user's living agents and job commands whose environment names a home, without this process.
+
+        `home` is the path of the home. What these processes started counts, too.
+        """
         entry, marks = f"{FLEET_HOME}={home}".encode(), (_MARK.encode(), _RUNNER.encode())
         found = []
         for who in self._others():
@@ -269,7 +286,10 @@ class Processes:
         return [who for who in whom if who is not None]
 
     def marks(self) -> dict[str, list[Identity]]:
-        """Return this user's processes whose environment names this home and a dispatch, by dispatch."""
+        """Return this user's living processes whose environment names this home and a dispatch, by the dispatch's id.
+
+        This process and tmux hooks that report the death of an agent do not count.
+        """
         census, found = self.census(), dict[str, list[Identity]]()
         for pid in census.entries:
             dispatch = census.mark(pid) if pid != self._kernel.own_pid() else ""
@@ -278,16 +298,16 @@ class Processes:
         return found
 
     def marks_of_jobs(self) -> dict[str, list[Identity]]:
-        """Return this user's processes that job runners of this home started, by job."""
+        """Return this user's living processes that job runners of this home started, by the job's id."""
         found: dict[str, list[Identity]] = {}
         for job, who in self._bearing(_RUNNER):
             found.setdefault(job, []).append(who)
         return found
 
     def _bearing(self, name: str) -> Iterator[tuple[str, Identity]]:
-        """Yield the value of an environment variable and the process, for each other living process of this home that has it.
+        """Yield each other living process of this home that has an environment variable, after the variable's value.
 
-        `name` ends with "=".
+        `name` is the name of the variable and ends with "=".
         """
         for who in self._others():
             told = self._kernel.environment(who.pid)
@@ -300,7 +320,10 @@ class Processes:
         return [who for who in whom if self.life(who) == "alive"]
 
     def signal(self, who: Identity, number: int) -> bool:
-        """Send a signal to this exact process; return whether it was sent."""
+        """Send a signal to this exact process; return whether it was sent.
+
+        It is not sent when the process is not proven alive, or when this user may not signal it.
+        """
         name = signal.Signals(number).name
         return self._funnel.through(f"{name} to {who.pid}", lambda: self._signal(who, number))
 
@@ -310,7 +333,7 @@ class Processes:
             self.signal(who, signal.SIGKILL)
 
     def gone_within(self, whom: list[Identity], seconds: float) -> list[Identity]:
-        """Wait at most `seconds` until these processes are dead; return those that are not."""
+        """Wait at most `seconds` until these processes are proven dead; return those that are not by then."""
         until = self._clock.ticks() + seconds
         while True:
             left = [who for who in whom if self.life(who) != "dead"]
@@ -332,8 +355,8 @@ class Processes:
     def _life(self, pid: int, start: str) -> Life:
         """Return whether the process with this pid and start time, which was recorded on the present boot, lives.
 
-        A zombie is dead, and so is a process whose pid another one has now. Unknown: the process cannot be read, or its
-        start was recorded as a date.
+        A zombie is "dead", and so is a process whose pid another process has now. "unknown" when the process cannot be
+        read, or its start time was recorded as a date.
         """
         try:
             found = self._kernel.status(pid)

@@ -47,12 +47,14 @@ _SECRETS = frozenset([VARIABLE, TOKEN])
 
 @record(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The result of a program. `status` is -N when signal N killed it.
+    """The result of a program.
 
-    None when the program did not start (`err` says why), or was killed after its time limit.
+    `status` is its exit status, -N when signal N killed it. It is None when the program did not start, or was killed
+    after its time limit; then `err` says so.
     """
 
     status: int | None
+    # What the program printed to its standard output and to its standard error.
     out: str
     err: str
 
@@ -84,11 +86,12 @@ class Programs:
         meanwhile: Callable[[], None] | None = None,
         exact: bool = False,
     ) -> Done:
-        """Run a program to its end, with a time limit in seconds, and return its result.
+        """Run a program to its end and return its result; after `limit` seconds kill it and its process group.
 
-        `given` is its standard input; `meanwhile` is called while it runs. With `exact`, bytes that are not UTF-8 are kept;
-        else they become replacement characters. `effect` names the run in the funnel; `lock` is the descriptor of an effect
-        lock that the program inherits.
+        It gets the environment `env` (None: this process's) as `clean_environment` leaves it. `given` is its standard
+        input; `meanwhile` is called once, after the program has started. With `exact`, bytes that are not UTF-8 are
+        kept; else they become replacement characters. `effect` names the run in the funnel; `lock` is the descriptor of
+        an effect lock that the program inherits.
         """
 
         def act() -> Done:
@@ -124,8 +127,9 @@ class Programs:
     ) -> Done:
         """Run a program to its end, and record its output, in memory or, with a `path`, in a bounded file.
 
-        After `limit` seconds the program is killed; then the result has no exit status. The file keeps the beginning and
-        the end of standard output and error; `out` of the result has at most `most` bytes of them. `given` is the
+        After `limit` seconds the program and its process group are killed; then the result has no exit status. The file
+        keeps the beginning and the end of standard output and error; `out` of the result has at most `most` bytes of
+        both (see `Recording.text`), `err` only the reason why the program did not start or was killed. `given` is the
         standard input, passed as a file so that a program that does not read it never blocks. `effect` names the run in
         the funnel.
         """
@@ -151,7 +155,8 @@ class Programs:
     def begin(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> Popen[bytes]:
         """Start a program with pipes to its three streams; the caller reads them and waits for its end.
 
-        The program keeps the secrets in its environment, with which it may speak for the agent.
+        The program keeps the secrets in its environment, with which it may speak for the agent. Raise OSError when it
+        cannot be started.
         """
 
         def act() -> Popen[bytes]:
@@ -162,7 +167,10 @@ class Programs:
         return self.funnel.through(effect, act)
 
     def start_detached(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
-        """Start a program in the background: this process does not wait for it, and it has no terminal."""
+        """Start a program in the background: this process does not wait for it, and it has no terminal.
+
+        Its standard streams are /dev/null. A program that cannot be started is not reported.
+        """
         import subprocess  # noqa: PLC0415 - a large import
 
         nowhere = subprocess.DEVNULL
@@ -181,12 +189,12 @@ class Programs:
 
 
 def become(funnel: Funnel, words: list[str]) -> NoReturn:
-    """Replace this process by another program, which gets the terminal."""
+    """Replace this process by another program, which gets the terminal; raise OSError when that fails."""
     funnel.through(f"exec {words[0]}", lambda: os.execvpe(words[0], words, clean_environment(None)))  # noqa: S606 - no shell is what is wanted
 
 
 def lend_terminal(funnel: Funnel, words: list[str]) -> int:
-    """Run a program on this process's terminal and return its exit status.
+    """Run a program on this process's terminal and return its exit status, -N when signal N killed it.
 
     Its standard output and error are discarded: tmux prints there that it has detached.
     """
@@ -212,7 +220,7 @@ def detach() -> bool:
 def _start_program(
     words: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, kept: list[int], *, reads: bool
 ) -> StartedProgram:
-    """Start a program with pipes, in a session of its own, with a clean environment.
+    """Start a program with pipes, in a session of its own, with a clean environment; raise OSError when that fails.
 
     It inherits the descriptors in `kept`. Its standard input is a pipe if it `reads`, else empty.
     """
@@ -236,9 +244,9 @@ def _popen(
 ) -> Popen[bytes]:
     """Start a program with pipes in the folder `cwd`, in a session of its own, with a clean environment.
 
-    It inherits the descriptors in `kept`. Assignments at the head of `words` become variables. `stdin` is its standard
-    input; None: a pipe. With `joined`, its standard error is its standard output. With `speaks`, it keeps the variables by
-    which it may speak for an agent.
+    It inherits the descriptors in `kept`. Assignments after `/usr/bin/env` at the head of `words` become variables.
+    `stdin` is the descriptor of its standard input; None: a pipe. With `joined`, its standard error is its standard
+    output. With `speaks`, it keeps the variables by which it may speak for an agent.
     """
     import subprocess  # noqa: PLC0415 - a large import
 
@@ -315,9 +323,10 @@ def _close_pipes(child: StartedProgram) -> None:
 
 
 def clean_environment(env: Mapping[str, str] | None, *, speaks: bool = False) -> dict[str, str]:
-    """Return an environment (by default this process's) without variables that belong to another agent or a git hook.
+    """Return an environment (None: this process's) without the variables of a tmux pane or a git hook.
 
-    With `speaks`, it keeps the secrets with which the program may speak for the agent that this process is.
+    With `speaks`, it keeps the secrets with which a program may speak for the agent that this process is; otherwise
+    they are left out, too.
     """
     given = os.environ if env is None else env
     left_out = _FOREIGN if speaks else _FOREIGN | _SECRETS

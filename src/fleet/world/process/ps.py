@@ -33,7 +33,11 @@ _LONGEST_STAT = 1 << 14
 
 
 class Status:
-    """The start time of a process, and whether it is a zombie."""
+    """The start time of a process, and whether it is a zombie.
+
+    A start time is a text that stays the same while the process lives: a number of the kernel's, on Linux in clock
+    ticks since the boot, on macOS in microseconds. It is "" when it is not known.
+    """
 
     __slots__ = ("start", "zombie")
 
@@ -61,12 +65,16 @@ class ProcessEntry:
         self.session = session
         # Whether a terminal controls it.
         self.terminal = terminal
+        # Its start time, as in Status.
         self.start = start
         # Whether a signal has stopped it (SIGSTOP, SIGTSTP); a debugger's stop does not count.
         self.stopped = stopped
 
     def is_since(self, start: int) -> bool:
-        """Return whether the process started at that time or later; True where start times are not comparable."""
+        """Return whether the process started at that time or later; True when its start time is not known.
+
+        `start` is a start time as a number, in the unit of this system (see Status).
+        """
         return not self.start.isdigit() or int(self.start) >= start
 
 
@@ -75,9 +83,9 @@ class Unreadable(Exception):
 
 
 def handle_of(pid: int) -> int | None:
-    """Return a descriptor that stays with this exact process (pidfd); None where the kernel has none.
+    """Return a descriptor that stays with the process that has the pid now (pidfd); None where the kernel has none.
 
-    Raise ProcessLookupError when no process has the pid.
+    Raise ProcessLookupError when no process has the pid. The caller closes the descriptor.
     """
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
@@ -96,7 +104,8 @@ def deliver(pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
     """Send a signal to a pid if `is_meant` confirms that it is still the pid of the right process.
 
     Where the kernel has pidfds, `is_meant` is called after the pidfd was opened, so that the signal cannot reach
-    another process. Return whether the signal was sent.
+    another process. Return whether the signal was sent: not when `is_meant` says no, the process is gone, or this user
+    may not signal it.
     """
     try:
         handle = handle_of(pid)
@@ -125,7 +134,10 @@ def age(start: str) -> float:
 
 
 def status(pid: int) -> Status | None:
-    """Return the status of a pid, None when no process has it; raise Unreadable when the kernel does not tell."""
+    """Return the status of the process that has a pid; None when there is none.
+
+    Raise Unreadable when the kernel does not tell.
+    """
     if _library is None:
         return _status_of_linux(pid)
     try:
@@ -136,17 +148,20 @@ def status(pid: int) -> Status | None:
 
 
 def parents() -> dict[int, int]:
-    """Return the parent's pid of every pid."""
+    """Return the parent's pid of every pid, zombies included. Processes that cannot be read are left out."""
     return _parents_of_linux() if _library is None else dict(_library.parents())
 
 
 def everyone() -> list[ProcessEntry]:
-    """Return every living process except the kernel's own."""
+    """Return every living process except the kernel's own. Zombies and processes that cannot be read are left out."""
     return _everyone_of_linux() if _library is None else [ProcessEntry(*each) for each in _library.everyone()]
 
 
 def is_seen(pid: int, start: str) -> bool:
-    """Return whether a process with this pid and start time may exist in this pid namespace or in one inside it."""
+    """Return whether a process with this pid and start time may live in this pid namespace or in one inside it.
+
+    True when the kernel does not tell.
+    """
     try:
         found = status(pid)
     except Unreadable:
@@ -157,7 +172,7 @@ def is_seen(pid: int, start: str) -> bool:
 
 
 def _inner_pids(pid: int) -> list[int]:
-    """Return the pids of a process in its own pid namespace and in the enclosing ones."""
+    """Return the pids that a process has in its own pid namespace and in those around it; [] when it cannot be read."""
     try:
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as file:
             return [int(each) for line in file if line.startswith("NSpid:") for each in line.split()[1:]]
@@ -185,7 +200,7 @@ def environment(pid: int) -> frozenset[bytes]:
 
 
 def _is_becoming(pid: int) -> bool:
-    """Return whether a process is in the middle of an exec: for a moment nothing about it can be read."""
+    """Return whether a process is in the middle of an exec: its environment and command line are empty for a moment."""
     try:
         fields = _stat_fields(pid)
     except Unreadable:
@@ -218,7 +233,7 @@ def program(pid: int) -> str:
 
 
 def is_own(pid: int) -> bool:
-    """Return whether a process belongs to this user, also where this user may not inspect it."""
+    """Return whether a process belongs to this user, also where this user may not inspect it; False when it is gone."""
     if _library is not None:
         return bool(_library.is_own(pid))
     try:
@@ -229,9 +244,9 @@ def is_own(pid: int) -> bool:
 
 
 def works_in(pid: int, folder: str) -> bool | None:
-    """Return whether a process has its current directory below a folder, or a file open there for writing.
+    """Return whether a process has its current directory in a folder or below it, or a file open there for writing.
 
-    None when this user is not permitted to look.
+    None when this user is not permitted to look; False when the process is gone. On macOS any open file counts.
     """
     top = f"{os.path.realpath(folder)}/"
     place = _directory_of_process(pid)
@@ -241,7 +256,10 @@ def works_in(pid: int, folder: str) -> bool | None:
 
 
 def _written_files(pid: int) -> list[str]:
-    """Return the paths of the files that a process has open for writing."""
+    """Return the paths of the files that a process has open for writing, as far as this user may look.
+
+    On macOS those open for reading are among them.
+    """
     if _library is not None:
         return list(_library.open_files(pid))
     found = []
@@ -255,7 +273,7 @@ def _written_files(pid: int) -> list[str]:
 
 
 def _open_flags(pid: int, name: str) -> int:
-    """Return the flags with which a descriptor of a process was opened."""
+    """Return the flags with which a descriptor of a process was opened; `name` is the descriptor's number."""
     with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
         return int(next(line for line in file if line.startswith("flags:")).split()[1], 8)
 
@@ -263,7 +281,8 @@ def _open_flags(pid: int, name: str) -> int:
 def holders(path: str) -> list[int] | None:
     """Return the pids that have a file open, as far as this user may look; None where the system cannot tell.
 
-    Files are compared by inode, because their paths differ between mount namespaces.
+    [] also when there is no such file. Files are compared by inode, because their paths differ between mount
+    namespaces.
     """
     if _library is not None:
         return None
@@ -277,7 +296,7 @@ def holders(path: str) -> list[int] | None:
 def inheritors(path: str) -> list[int]:
     """Return the pids that hold the lock of a file, through a descriptor that they locked or inherited.
 
-    A process that only has the file open does not count. [] where the kernel does not tell.
+    A process that only has the file open does not count. [] on systems where the kernel does not tell.
     """
     if _library is not None:
         return []
@@ -296,7 +315,10 @@ def _holds_lock(pid: int, path: str) -> bool:
 
 
 def _is_locked(pid: int, name: str) -> bool:
-    """Return whether a descriptor of a process holds a lock: the kernel lists a lock only with the descriptors that share it."""
+    """Return whether a descriptor of a process holds a lock; `name` is the descriptor's number.
+
+    The kernel lists a lock only with the descriptors that share it.
+    """
     with open(f"/proc/{pid}/fdinfo/{name}", encoding="utf-8", errors="replace") as file:
         return any(line.startswith("lock:") and " FLOCK " in line for line in file)
 
@@ -304,8 +326,8 @@ def _is_locked(pid: int, name: str) -> bool:
 def running(program: str, *near: str) -> list[int] | None:
     """Return the pids of a program's processes that may have to do with one of the folders `near`.
 
-    These processes work below a folder or name it in their arguments, or nobody can see whether they do. `program` is the
-    short name. None where the system cannot list processes.
+    These processes work in or below such a folder, or name it in their arguments, or it cannot be seen whether they do.
+    `program` is the short name. None where the system cannot list processes.
     """
     if _library is not None:
         return None
@@ -318,7 +340,10 @@ def _is_called(pid: int, name: str) -> bool:
 
 
 def _is_near(pid: int, tops: list[str]) -> bool:
-    """Return whether a process works below one of these folders or names one in its arguments; True when that cannot be seen."""
+    """Return whether a process works in or below one of these folders, or names one in its arguments.
+
+    True when that cannot be seen, as with a `--git-dir` in another mount namespace.
+    """
     place, words = _directory_of_process(pid), command(pid)
     if place is None:
         return True
@@ -328,7 +353,7 @@ def _is_near(pid: int, tops: list[str]) -> bool:
 
 
 def _is_below(pid: int, tops: list[str]) -> bool:
-    """Return whether the current directory of a process is below one of the folders, or may be.
+    """Return whether the current directory of a process is, or may be, one of the folders or below one.
 
     Folders are compared by inode, because their paths differ between mount namespaces.
     """
@@ -348,7 +373,10 @@ def _is_below(pid: int, tops: list[str]) -> bool:
 
 
 def _has_same_paths(pid: int) -> bool:
-    """Return whether a process is in this mount namespace, so that paths mean the same to it."""
+    """Return whether a process is in this mount namespace, so that paths mean the same to it.
+
+    True also for a process that is gone; False when that cannot be read.
+    """
     try:
         return os.readlink(f"/proc/{pid}/ns/mnt") == os.readlink("/proc/self/ns/mnt")
     except FileNotFoundError:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MICROSECONDS = 1_000_000
+# What `everyone` returns of a process.
 Found = tuple[int, int, int, bool, str, bool]
 
 
@@ -24,7 +25,7 @@ class Unknown(Exception):
 
 
 def start_of(process: psutil.Process) -> str:
-    """Return the start time of a process as a text that stays the same while the process lives."""
+    """Return the start time of a process, in microseconds, as a text that stays the same while the process lives."""
     inner: Any = process._proc  # type: ignore[attr-defined]  # noqa: SLF001 - the public method follows the system's clock
     return str(round(inner.create_time(monotonic=True) * _MICROSECONDS))
 
@@ -44,11 +45,10 @@ def _refusing() -> Iterator[None]:
 
 
 def status(pid: int) -> tuple[str, bool] | None:
-    """Return the start time of a pid ("" for a zombie that does not tell it), and whether it is dead but not yet reaped.
+    """Return the start time of the process that has a pid, and whether the process is dead but not yet reaped.
 
-    None when no process has the pid.
-
-    Raise Unknown when the kernel does not tell.
+    The start time is "" for a zombie that does not tell it. None when no process has the pid. Raise Unknown when the
+    kernel does not tell.
     """
     try:
         with _refusing():
@@ -61,7 +61,7 @@ def status(pid: int) -> tuple[str, bool] | None:
 
 
 def parents() -> dict[int, int]:
-    """Return the parent's pid of every pid."""
+    """Return the parent's pid of every pid. Processes that cannot be read are left out."""
     found = {}
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
@@ -70,9 +70,9 @@ def parents() -> dict[int, int]:
 
 
 def everyone() -> list[Found]:
-    """Return every living process: pid, parent, session, whether it has a terminal, start, whether it is stopped.
+    """Return every living process: pid, parent, session, whether it has a terminal, start time, whether it is stopped.
 
-    The start is empty when psutil does not tell it.
+    The start time is empty when psutil does not tell it. Processes that cannot be read are left out.
     """
     found = []
     for process in psutil.process_iter():
@@ -114,7 +114,7 @@ def program(pid: int) -> str:
 
 
 def is_own(pid: int) -> bool:
-    """Return whether a process belongs to this user."""
+    """Return whether a process belongs to this user; False when it is gone or cannot be read."""
     with contextlib.suppress(psutil.Error, OSError):
         return bool(psutil.Process(pid).uids().real == os.getuid())
     return False

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SLICE = "app.slice"
 _MANAGER = "org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager"
 _CALL = ("busctl", "--user", "call", *_MANAGER.split(), "StartTransientUnit", "ssa(sv)a(sa(sv))")
+# In seconds: the limit of the call, and again of the wait for the move; and how often to look.
 _LIMIT = 3.0
 _LOOK_AGAIN = 0.02
 # The script waits at most this many times 0.05 s, less than the start of a tmux server may take.
@@ -70,9 +71,9 @@ class Scopes:
         return os.path.isdir(self._places.systemd) and os.path.exists(f"{self._places.linger}/{user}")
 
     def enter(self, unit: str, is_inside: Callable[[], bool]) -> None:
-        """Ask systemd to create a scope and to move this process into it; wait a bounded time for that. Never raises.
+        """Ask systemd to create a scope and to move this process into it; wait for that, but only a few seconds.
 
-        `unit` is the name of the scope; `is_inside` tells whether this process is in it now.
+        `unit` is the name of the scope; `is_inside` tells whether this process is in it now. A failure is ignored.
         """
         pid = str(os.getpid())
         scope = ["PIDs", "au", "1", pid, "Slice", "s", SLICE, "Delegate", "b", "true"]

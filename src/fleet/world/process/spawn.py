@@ -86,7 +86,10 @@ def spawn(words: Sequence[str], env: Mapping[str, str], kept: Sequence[int], *, 
 
 
 def _path_of(program: str, env: Mapping[str, str]) -> str | None:
-    """Return the path of a program, searched for in the PATH of its own environment; None when it is not found."""
+    """Return the path of a program, searched for in the PATH of its own environment; None when it is not found.
+
+    A name with a slash is returned as it is.
+    """
     if "/" in program:
         return program
     paths = (os.path.join(folder, program) for folder in os.get_exec_path(env))

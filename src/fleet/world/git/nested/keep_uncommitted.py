@@ -57,7 +57,10 @@ def _ref_with_same_work(git: Git, repository: str, path: str, slug: str, tree: s
 
 
 def _commit_tree(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
-    """Commit a tree to the next ref that keeps work of a task, and return the ref; raise GitRefused when no commit was made."""
+    """Commit a tree to the next ref that keeps work of a task, and return the ref.
+
+    Raise GitRefused when no commit or no ref was made.
+    """
     ref = kept_ref(slug, len(_kept_refs(git, repository, slug)) + 1)
     words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
     commit = git.run_in("commit-tree", path, *words).out.strip()
@@ -79,7 +82,10 @@ def _changed_submodules(git: Git, path: str) -> list[str]:
 
 
 def _reset_submodules(git: Git, path: str, names: list[str]) -> None:
-    """Check out the recorded commits of submodules, which `git reset` does not do. Nothing is fetched."""
+    """Check out the recorded commits of submodules, which `git reset` does not do; raise GitRefused when that fails.
+
+    Nothing is fetched.
+    """
     there = [f":(literal){name}" for name in names]
     if not there:
         return

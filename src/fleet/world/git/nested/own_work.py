@@ -36,7 +36,10 @@ def modules_with_own_commits(git: Git, tree: str, repository: str) -> list[str]:
 
 
 def unseen_folders(git: Git, tree: str) -> list[str]:
-    """Return the folders in the place of a submodule that have files but no repository: git status does not report them."""
+    """Return the folders in the place of a submodule that have files but no `.git`; git status does not report them.
+
+    Raise GitRefused when git cannot list the submodules.
+    """
     places = [each.path for each in recorded(git.exactly, tree)]
     there = [each for each in places if os.path.isdir(f"{tree}/{each}") and os.listdir(f"{tree}/{each}")]
     return [each for each in there if not os.path.lexists(f"{tree}/{each}/.git")]

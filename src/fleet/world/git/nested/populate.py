@@ -44,7 +44,9 @@ class _Level(NamedTuple):
 def populate(git: Git, repository: str, tree: str) -> None:
     """Check out each submodule that the user's checkout has, at the commit that the worktree records.
 
-    Only for a worktree in which nobody has worked: existing files of a submodule are overwritten. Safe to repeat.
+    Submodules of submodules are checked out, too. Only for a worktree in which nobody has worked: existing files of a
+    submodule are overwritten. Safe to repeat. Raise SubmoduleMissing when a submodule cannot be checked out, GitRefused
+    when git fails otherwise.
     """
     if not os.path.lexists(f"{tree}/.gitmodules"):
         return
@@ -114,6 +116,7 @@ def _git_setting(git: Git, place: str, name: str) -> str:
 
 
 def _set_git_setting(git: Git, place: str, name: str, value: str) -> None:
+    """Set a git setting of the repository at `place`; raise GitRefused when that fails."""
     done = git.run("config", place, *WITHOUT_FILES, "config", name, value)
     if not done.ok:
         raise errors.GitRefused(what=f"set {name} of {place}", why=error_line(done))

@@ -39,9 +39,10 @@ def take_out(git: Git, tree: str) -> None:
 
 
 def restore(git: Git, tree: str) -> None:
-    """Check out the missing files of a worktree's submodules, as an interrupted `take_out` leaves them; raise GitRefused on failure.
+    """Check out the files of a worktree's submodules that an interrupted `take_out` has deleted.
 
-    Existing files stay unchanged. A submodule whose configuration has filters is left as it is.
+    Raise GitRefused when git fails. Existing files stay unchanged. A submodule whose configuration has filters is left
+    as it is.
     """
     for name in _submodules_of(tree):
         path = f"{tree}/{name}"
@@ -62,7 +63,7 @@ def _submodules_of(tree: str) -> list[str]:
 
 
 def _empty_submodule(path: str) -> None:
-    """Delete the content of a submodule's folder, its `.git` file last."""
+    """Delete the content of a submodule's folder, its `.git` file last. The folder itself stays."""
     for name in sorted(os.listdir(path), key=lambda each: each == ".git"):
         place = f"{path}/{name}"
         if os.path.isdir(place) and not os.path.islink(place):

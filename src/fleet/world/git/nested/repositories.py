@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def is_of_repository(git: Git, path: str, repository: str) -> bool:
-    """Return whether a folder is the top of a worktree of this repository, by what git says when it runs in the folder."""
+    """Return whether a folder is the top of a worktree of this repository, according to git when it runs there.
+
+    False when git fails.
+    """
     found = git.place_of(path)
     return found is not None and found == (os.path.realpath(path), os.path.realpath(git_dir(repository)))
 
@@ -38,7 +41,7 @@ def with_own_work(git: Git, path: str, repository: str, *, but_missing: bool = F
 
     Each is a path in the worktree, or the name of a submodule that has commits of its own. With `but_missing`, deleted
     files of a submodule do not count, because an interrupted removal deletes them. Raise OSError when a folder cannot
-    be read.
+    be read, GitRefused when git cannot list the submodules.
     """
     found = repositories_in(path)
     submodules = {name for name in found if is_submodule(path, name)}
@@ -49,7 +52,10 @@ def with_own_work(git: Git, path: str, repository: str, *, but_missing: bool = F
 
 
 def ignored_in_submodules(git: Git, path: str) -> list[str]:
-    """Return the ignored files and folders of a worktree's submodules, by their paths in the worktree."""
+    """Return the ignored files and folders of a worktree's submodules, by their paths in the worktree.
+
+    Those of a submodule in which git fails are left out.
+    """
     found = [name for name in repositories_in(path) if is_submodule(path, name)] if has_submodules(path) else []
     return [f"{name}/{each}" for name in found for each in ignored_files(git, f"{path}/{name}")]
 

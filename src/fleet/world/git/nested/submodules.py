@@ -32,7 +32,10 @@ class Submodule(NamedTuple):
 
 
 def recorded(ask: RunGit, path: str) -> list[Submodule]:
-    """Return the submodules that a worktree's index and `.gitmodules` record; raise GitRefused when git fails."""
+    """Return the submodules that both a worktree's index and `.gitmodules` record; raise GitRefused when git fails.
+
+    A submodule whose name is not safe as a part of a path is left out.
+    """
     file = f"{path}/.gitmodules"
     if not os.path.isfile(file) or os.path.islink(file):
         return []
@@ -49,12 +52,18 @@ def recorded(ask: RunGit, path: str) -> list[Submodule]:
 
 
 def modules_of(tree: str) -> str:
-    """Return the folder in which git keeps the repositories of a worktree's submodules."""
+    """Return the folder in which git keeps the repositories of a worktree's submodules; it need not exist.
+
+    Only for a worktree whose `.git` file can be read.
+    """
     return f"{leftovers.entry_of(tree)}/modules"
 
 
 def repositories(modules: str) -> list[str]:
-    """Return all submodules' repositories in a `modules` folder, nested ones too; raise OSError when it cannot be read."""
+    """Return the paths of all submodules' repositories in a `modules` folder, nested ones too; [] when it is missing.
+
+    Raise OSError when it cannot be read.
+    """
     return sorted(_repositories_below(modules))
 
 
@@ -68,12 +77,18 @@ def is_submodule(tree: str, name: str) -> bool:
 
 
 def repositories_among(found: TreeStatus, path: str) -> list[str]:
-    """Return the changed entries of a worktree's status that are repositories, submodules among them."""
+    """Return the changed entries of a worktree's status that are repositories, submodules among them.
+
+    `found` is that status, `path` the worktree.
+    """
     return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
 
 
 def other_repositories_among(found: TreeStatus, tree: str) -> list[str]:
-    """Return the changed entries of a worktree's status that are repositories but not submodules: no commit can contain them."""
+    """Return the changed entries of a worktree's status that are repositories but not submodules.
+
+    A commit cannot contain their files. `found` is the status of the worktree `tree`.
+    """
     return [name for name in repositories_among(found, tree) if not is_submodule(tree, name)]
 
 
@@ -103,5 +118,5 @@ def _lines_as_pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_safe_name(name: str) -> bool:
-    """Return whether the name of a submodule is safe as a part of a path: it cannot lead out of the folder."""
+    """Return whether the name of a submodule is safe as a part of a path: not empty, nor leading out of the folder."""
     return bool(name) and not name.startswith("/") and ".." not in name.split("/")
