@@ -26,7 +26,7 @@ _POLL_SECONDS = 0.02
 
 
 def graph(tasks: int) -> list[bytes]:
-    """Return `tasks` tasks as JSON Lines, in layers of `tasks` // 10 tasks: ten layers if ten divides `tasks`, else more.
+    """Return `tasks` tasks as JSON Lines, in layers of `tasks` // 10 tasks: ten layers, or more if that leaves a rest.
 
     Each task waits for two tasks of the layer above, or for the only one there; those of the first layer for none.
     """
