@@ -32,7 +32,10 @@ SMALLEST = "--smallest"
 
 
 def main() -> int:
-    """Run the wanted benchmarks one after the other, each in a temporary folder; return the exit code."""
+    """Run the wanted benchmarks one after the other, each in a temporary folder; print what missed its target.
+
+    Return exit code 0, also when something missed. Exit the program when a benchmark is not known.
+    """
     wanted = [word for word in sys.argv[1:] if word != SMALLEST] or list(NAMES)
     if unknown := set(wanted) - set(NAMES):
         sys.exit(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
@@ -48,7 +51,10 @@ def main() -> int:
 
 
 def measure(name: str, *, smallest: bool = False) -> list[str]:
-    """Run one benchmark and print its tables; return a line for each row that missed its target."""
+    """Run one benchmark, with `smallest` at its smallest size, and print its tables.
+
+    Return a line for each row that missed its target.
+    """
     build = ROOT / ".build"  # on the disk of the repository: /tmp may be memory, where a sync costs nothing
     build.mkdir(exist_ok=True)
     module = import_module(f"benchmarks.{name}")

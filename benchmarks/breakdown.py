@@ -73,7 +73,10 @@ def _fill_table(table: Table, steps: dict[str, float], groups: dict[str, float],
 
 
 def of_imports(home: Path, title: str, words: tuple[str, ...], *, bare: float, most: int = 10) -> Table:
-    """Return a table of the packages on whose imports a command spends most time."""
+    """Return a table of the packages, at most `most`, on whose imports a command spends most time.
+
+    `title` is the command's name in the table, `bare` how many seconds a bare interpreter takes.
+    """
     env = environment(FLEET_HOME=str(home))
     found: dict[str, list[float]] = defaultdict(list)
     for _ in range(5):
@@ -88,7 +91,7 @@ def of_imports(home: Path, title: str, words: tuple[str, ...], *, bare: float, m
 
 
 def _imports(words: tuple[str, ...], env: dict[str, str], group: Callable[[str], str]) -> dict[str, float]:
-    """Return the seconds of the imports that a bare interpreter does not make, by group."""
+    """Return the seconds of the imports that a bare interpreter does not make, by what `group` returns for a module."""
     known = set(_import_seconds(BARE[1:], env))
     found: dict[str, float] = defaultdict(float)
     for name, seconds in _import_seconds([FLEET, *words], env).items():

@@ -85,6 +85,7 @@ def _dispatches(files: int, rounds: int) -> tuple[float, float]:
 
 
 def _ours(fleet: Fleet, slug: str) -> None:
+    """Dispatch a task to an agent that only sleeps."""
     fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="shell", command=("sleep", "1000")))
 
 
@@ -246,7 +247,7 @@ class _Counter:
 
 
 def _journals(fleet: Fleet) -> None:
-    """Add many ended dispatches, each with the bundle of a task that is not archived: all that can pile up in the tables."""
+    """Add many ended dispatches, each with the bundle of a task that is not archived, because these can pile up."""
     lines = [json.dumps({"slug": f"t{n}", "title": "T", "status": "failed"}).encode() for n in range(JOURNALS)]
     fleet.graph.ingest(project=PROJECT, lines=lines, name="journals")
 

@@ -79,7 +79,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _make(directory: Path, size: int) -> tuple[Documents, Path]:
-    """Return a file of documents and a home with the same tasks."""
+    """Make a file of documents and a home with the same `size` tasks, in one folder; return both."""
     home = make_home(directory, graph(size))
     path = directory / "tasks.jsonl"
     path.write_bytes(b"\n".join(graph(size)) + b"\n")
@@ -144,7 +144,7 @@ def _losses(directory: Path) -> Table:
 
 
 def _at_once(opened: Callable[[], Log]) -> None:
-    """Let several processes log at once, each on its own task."""
+    """Let several processes log at once, each on its own task; `opened` returns the function by which one logs."""
     line = FORK.Barrier(PROCESSES)
     crowd = [FORK.Process(target=_update, args=(opened, line.wait, number)) for number in range(PROCESSES)]
     for process in crowd:
@@ -155,6 +155,7 @@ def _at_once(opened: Callable[[], Log]) -> None:
 
 
 def _update(opened: Callable[[], Log], line: Callable[[], int], number: int) -> None:
+    """Be one of the processes: log UPDATES times on the task of this number, when `line` says that all are there."""
     log = opened()
     line()
     for update in range(UPDATES):
@@ -162,10 +163,12 @@ def _update(opened: Callable[[], Log], line: Callable[[], int], number: int) -> 
 
 
 def _kept(documents: Documents) -> int:
+    """Return how many messages all tasks have together."""
     return sum(len(each.get("log", [])) for each in documents.load())
 
 
 def _count(table: Table, name: str, kept: int, *, judged: bool = False) -> None:
+    """Add a row with the written, kept and lost messages to the table; with `judged`, a lost one misses the target."""
     written = PROCESSES * UPDATES
     lost = written - kept
     target = at_most(0) if judged else None

@@ -59,7 +59,11 @@ def _home(directory: Path) -> Path:
 
 
 def _played(home: Path, directory: Path, **how: object) -> tuple[float, dict[int, int]]:
-    """Run a job; return the seconds from its first item to its end, and the runner's memory in KiB by items done."""
+    """Run a job; return the seconds from its first item to its end, and the runner's memory in KiB by items done.
+
+    `how` has what the document leaves open: `isolation`, `parallel` and `count`. Raise AssertionError when the runner
+    says at the end that not all items are done.
+    """
     path = directory / "job.yml"
     path.write_text(DOCUMENT.format(**how))
     words = [str(Path(sys.executable).with_name("fleet")), "job", "run", str(path), "-p", PROJECT, "--json"]

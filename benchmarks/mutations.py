@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TASKS = 250
 ROUNDS = 30
 SMALLEST = {"TASKS": 2, "ROUNDS": 2, "BLOCK": 2}
-BLOCK = 250  # long enough to have its share of checkpoints
+BLOCK = 250  # long enough to have its share of checkpoints; at most TASKS
 MESSAGE = "parser done, 40 tests green"
 TARGET = at_least(0.7)
 REOPEN = "UPDATE tasks SET status = 'open', assignee = NULL, attempts = 0 WHERE project = :project"
@@ -68,7 +68,7 @@ def _logs(writer: Ours | Bare) -> Act:
 
 
 def _claims(writer: Ours | Bare) -> Act:
-    """Return an act that claims and ends a block of tasks and returns its seconds."""
+    """Return an act that claims and ends a block of tasks and returns its seconds; it opens all tasks again before."""
 
     def block() -> None:
         for number in range(BLOCK):
@@ -83,12 +83,13 @@ def _claims(writer: Ours | Bare) -> Act:
 
 
 def _reopen(writer: Ours | Bare) -> None:
-    """Open all tasks again, outside the measured time."""
+    """Open all tasks again, and count again for how many tasks each waits."""
     writer.db.execute(REOPEN, {"project": PROJECT})
     writer.db.execute(q.COUNT_ALL_BLOCKERS.sqlite, {"project": PROJECT})
 
 
 def _add(table: Table, name: str, found: dict[str, Sample], changes: int = 1) -> None:
+    """Add a row to the table, from the times of blocks; `changes` is how many changes a block makes with each task."""
     ours, bare = found["ours"], found["bare"]
     ratio = bare.median / ours.median
     cells = [(f"{BLOCK * changes / each.median:,.0f}", percent(each.spread)) for each in (ours, bare)]
@@ -96,13 +97,16 @@ def _add(table: Table, name: str, found: dict[str, Sample], changes: int = 1) ->
 
 
 def _compare_statements(ours: Ours, bare: Bare) -> None:
-    """Check that both writers send the same statements to SQLite, which the comparison relies on."""
+    """Raise AssertionError unless both writers send the same statements to SQLite, on which the comparison relies.
+
+    That logs on one task, claims it and ends it.
+    """
     said = [_statements_of(writer) for writer in (ours, bare)]
     assert said[0] == said[1], f"fleet says {said[0]}, and the bare writer {said[1]}"
 
 
 def _statements_of(writer: Ours | Bare) -> list[str]:
-    """Return the statements that a writer sends to SQLite, without their values."""
+    """Return the statements that a writer sends to SQLite for a log, a claim and a `done`, without their values."""
     heard: list[str] = []
     writer.db.set_trace_callback(heard.append)
     writer.log("task-0", MESSAGE)

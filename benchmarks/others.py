@@ -30,7 +30,10 @@ PATIENCE = 120  # seconds for one command
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Other:
-    """Another program: how to install it, and its command for each act. {task} is a number, {text} a message."""
+    """Another program: how to install it (`source`), how to begin (`prepare`), and its command for each act.
+
+    In the commands {task} is a number and {text} a message.
+    """
 
     name: str
     source: str
@@ -90,7 +93,7 @@ class Program:
         self._run(self._other.ready)
 
     def lines(self, number: int, text: str) -> int:
-        """Return how many log lines with this text a task has."""
+        """Return how often this text is in what the program shows of a task's log."""
         return self._run(self._other.read, number).count(text)
 
     def _run(self, words: tuple[str, ...], number: int = 0, text: str = "") -> str:
@@ -118,7 +121,7 @@ class Ours:
         self._run("task", "ready")
 
     def lines(self, number: int, text: str) -> int:
-        """Return how many log lines with this text a task has."""
+        """Return how often this text is in what fleet shows of a task."""
         return self._run("task", "show", f"bench-{number}", "--json").count(text)
 
     def _run(self, *words: str) -> str:
@@ -149,7 +152,10 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _columns(table: Table, programs: dict[str, Ours | Program]) -> dict[str, list[str]]:
-    """Return the cells of each program. A program that fails is named in a note and left out."""
+    """Fill and measure each program; return the cells of its column, by its name.
+
+    A program that cannot be filled or asked for ready tasks is named in a note and left out.
+    """
     for name, program in list(programs.items()):
         if not _tried(table, name, program.fill) or not _tried(table, name, program.ready):
             del programs[name]
@@ -163,7 +169,7 @@ def _columns(table: Table, programs: dict[str, Ours | Program]) -> dict[str, lis
 
 
 def _tried(table: Table, name: str, act: Callable[[], None]) -> bool:
-    """Call an act of a program; when it fails, add a note to the table and return False."""
+    """Call an act of a program; return whether it succeeded, and add a note to the table when it did not."""
     try:
         act()
     except Failed as error:
@@ -173,6 +179,7 @@ def _tried(table: Table, name: str, act: Callable[[], None]) -> bool:
 
 
 def _by_turns(programs: dict[str, Ours | Program], act: Callable[[Ours | Program], None]) -> dict[str, Sample]:
+    """Return the times of an act of each program, measured in turns."""
     return taking_turns({name: timed(partial(act, each)) for name, each in programs.items()}, rounds=ROUNDS)
 
 
@@ -193,7 +200,7 @@ def _at_once(program: Ours | Program) -> tuple[float, int]:
 
 
 def output_of(words: list[str], env: dict[str, str], directory: Path) -> str:
-    """Return the output of a command; raise Failed, with its last line, when it fails."""
+    """Return the output of a command; raise Failed when it fails, cannot be started, or takes over two minutes."""
     try:
         done = subprocess.run(
             words, env=env, cwd=directory, capture_output=True, text=True, check=False, timeout=PATIENCE

@@ -27,7 +27,10 @@ print(usage.ru_maxrss if status == 0 else "failed")
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return the environment without variables that change how Python starts or who fleet takes the caller for."""
+    """Return the environment without variables that change how Python starts or who fleet takes the caller for.
+
+    The variables in `more` are added.
+    """
     strange = ("FLEET_", "PYTHON", "COVERAGE_", "_FLEET")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
     return kept | more
@@ -54,7 +57,7 @@ def processor_seconds_of(words: list[str], env: dict[str, str]) -> float:
 
 
 def _run_to_end(words: list[str], env: dict[str, str]) -> resource.struct_rusage:
-    """Run a command to its end without its output; exit the benchmark when it fails."""
+    """Run a command to its end without its output, and return what it used; exit the benchmark when it fails."""
     silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     pid = os.posix_spawn(words[0], words, env, file_actions=silent)
     _, status, usage = os.wait4(pid, 0)
@@ -64,11 +67,14 @@ def _run_to_end(words: list[str], env: dict[str, str]) -> resource.struct_rusage
 
 
 def peak_of(words: list[str], env: dict[str, str]) -> float:
-    """Run a command and return its peak memory in megabytes."""
+    """Run a command and return its peak memory in megabytes; raise ValueError when it fails."""
     return int(output_of([PYTHON, "-I", "-S", "-c", LAUNCHER, *words], env)) * 1024 / 1e6
 
 
 def output_of(words: list[str], env: dict[str, str], *, errors: bool = False) -> str:
-    """Run a command and return its standard output, or with `errors` its standard error."""
+    """Run a command and return its standard output, or with `errors` its standard error.
+
+    Raise CalledProcessError when it fails.
+    """
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
     return done.stderr if errors else done.stdout

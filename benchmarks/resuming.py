@@ -57,7 +57,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _held(directory: Path, name: str) -> subprocess.Popen[str]:
-    """Start a child that holds a gate; return the child."""
+    """Start a child that takes a gate and keeps it until it ends; return the child when it has the gate."""
     words = [sys.executable, "-c", HOLD, str(directory), f"work-p/{name}"]
     child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
@@ -78,11 +78,13 @@ def _stale(directory: Path, gate: Gate) -> Callable[[], float]:
 
 
 def _taken(gate: Gate) -> None:
+    """Take a gate and give it back."""
     gate.take()
     gate.give()
 
 
 def _refused(gate: Gate) -> None:
+    """Try to take a gate that somebody holds; raise AssertionError when that is not refused."""
     try:
         gate.take()
     except GateHeld:
@@ -92,6 +94,7 @@ def _refused(gate: Gate) -> None:
 
 
 def _proven(world: World, gate: Gate) -> None:
+    """Find out who holds a gate; raise AssertionError unless that process lives and has the gate open."""
     holder = gate.holder()
     assert holder is not None
     assert world.processes.life(holder.who) == "alive"

@@ -48,7 +48,7 @@ def graph(count: int) -> Iterator[bytes]:
 
 
 def node(number: int, count: int) -> dict[str, object]:
-    """Return one task of the graph."""
+    """Return the task with this number, from 0, of a graph of `count` tasks."""
     wanted = min(number, WAITS_FOR[number % len(WAITS_FOR)])
     back = {1 + (number * 7919 + each * 104729) % min(number, REACH) for each in range(wanted)}
     return {
@@ -63,11 +63,11 @@ def node(number: int, count: int) -> dict[str, object]:
 
 
 def slug(number: int) -> str:
-    """Return the slug of a task of the graph."""
+    """Return the slug of the graph's task with this number."""
     return f"{AREAS[number % len(AREAS)]}-{number:06d}"
 
 
 def loose(prefix: str, count: int, **fields: object) -> Iterator[bytes]:
-    """Yield tasks that wait for nothing, as JSON lines."""
+    """Yield `count` tasks that wait for nothing, as JSON lines, each with these further fields."""
     for number in range(count):
         yield json.dumps({"slug": f"{prefix}-{number}", "title": f"{prefix} {number}"} | fields).encode()

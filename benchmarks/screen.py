@@ -68,7 +68,10 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _put_agents(home: Path, pid: int) -> None:
-    """Write agents into the database. All of them are the same living process; there is no tmux server."""
+    """Write agents into the database, one for each of the first open tasks; there is no tmux server.
+
+    All of them have the same living process, the one with this pid.
+    """
     now = int(time() * 1000)
     with fleet.open(str(home)) as opened:
         process = opened.world.processes.identify(pid)
@@ -99,7 +102,7 @@ def _put_agents(home: Path, pid: int) -> None:
 
 
 def _refreshes(home: Path) -> Table:
-    """Return a table of the time of a snapshot, as the screen's thread takes it."""
+    """Return a table of the time of a snapshot: what the screen's thread reads for a refresh."""
     with fleet.open(str(home)) as opened:
         snapshot = opened.views.snapshot()
         assert len(snapshot.agents) == AGENTS

@@ -51,8 +51,8 @@ HELP = {f"{' '.join(words)} --help".strip(): (*words, "--help") for words in (()
 HOT_ROUNDS, OTHER_ROUNDS, PEAK_ROUNDS, WARM = 60, 25, 5, 2
 SMALLEST = {"HOT_ROUNDS": 2, "OTHER_ROUNDS": 2, "PEAK_ROUNDS": 1, "WARM": 0, "BREAKDOWN_ROUNDS": 1}
 BREAKDOWN_ROUNDS = 25
-BUSY = 0.1
-AT_WORK = 2
+BUSY = 0.1  # the spread of the bare interpreter's times above which the table says that the machine was busy
+AT_WORK = 2  # agents
 # LAUNCH is a hot command, which imports `_sqlite3` with a stand-in for functools. With WITH_REAL before it, the real
 # functools is imported first, and used instead.
 WITH_REAL = "import functools"

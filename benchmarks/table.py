@@ -42,7 +42,7 @@ class Table:
     rows: list[tuple[str, ...]] = field(default_factory=list)
 
     def add(self, *cells: str, judged: float | None = None, target: Target | None = None) -> None:
-        """Add a row; with a target, compare the judged value with it."""
+        """Add a row; with a target, compare the judged value with it, mark the row, and note a miss in `misses`."""
         if target is None or judged is None:
             self.rows.append((*cells, "", ""))
             return
@@ -69,7 +69,7 @@ def _line(cells: tuple[str, ...], widths: list[int]) -> str:
 
 
 def ms(seconds: float) -> str:
-    """Return seconds as milliseconds, with three significant digits."""
+    """Return seconds as milliseconds: with one decimal from 10 ms on, with two from 1 ms on, else with three."""
     value = seconds * 1000
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 

@@ -23,7 +23,7 @@ _NAME = re.compile(r"_?[A-Z]\w*[a-z]\w*")
 
 
 def named(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of the classes and types that a module defines, also those for the type checker alone."""
+    """Yield the names of the classes and types that a module defines at its top, those for the type checker too."""
     inner = (each for node in tree.body if isinstance(node, ast.If) for each in node.body)
     for node in [*tree.body, *inner]:
         if isinstance(node, ast.ClassDef):
@@ -33,7 +33,10 @@ def named(tree: ast.Module) -> Iterator[str]:
 
 
 def count_names() -> dict[str, int]:
-    """Return how many definitions each name has that several modules define. The generated modules of queries count as one."""
+    """Return in how many modules each name is defined, for names that several modules define.
+
+    The generated modules of queries count as one.
+    """
     modules: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
         place = "queries" if path.parent == SOURCE / "store" / "queries" else str(path)
@@ -43,7 +46,7 @@ def count_names() -> dict[str, int]:
 
 
 def read_record(text: str) -> dict[str, int]:
-    """Return the recorded number of each name, and the total."""
+    """Return the recorded number of each name, and the total under the name TOTAL."""
     return {match[1]: int(match[2]) for line in text.splitlines() if (match := _LINE.fullmatch(line))}
 
 

@@ -39,7 +39,7 @@ class Sample:
     rows: set[str] = field(default_factory=set)
 
     def add(self, ran: int, of: int | None) -> None:
-        """Add how much one more test tried."""
+        """Add how much one more test tried, `ran` of `of` cases. Of several tests the largest `of` is the whole."""
         self.ran += ran
         self.of = None if of is None else max(self.of or 0, of)
 
@@ -102,7 +102,10 @@ def read_samples(path: Path) -> Samples:
 
 
 def part_of(row: str, samples: Samples) -> str:
-    """Return how much of all cases the sampled tests of a row tried, on all stores, in percent; empty without such tests."""
+    """Return how much of all cases the sampled tests of a row tried, on all stores, in percent.
+
+    "some" when nobody knows how many cases there are; empty without sampled tests.
+    """
     known = [each for stores in samples.values() for each in stores.values() if row in each.rows]
     counted = [(each.ran, each.of) for each in known if each.of]
     if not counted:

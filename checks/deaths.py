@@ -33,12 +33,16 @@ from fleet.testing.postgres import ThrowawayPostgres
 PAGE = Path("docs/explanation/proof.md")
 FIGURES = re.compile(r"(?<=<!-- figures -->\n).*?(?=<!-- end of figures -->)", re.DOTALL)
 MANY = 1_000_000
+# The options of the command line, which say what part is played.
 Part = argparse.Namespace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
-    """One call of the crash harness: a scenario on a store, killed once or twice, or an act whose system calls fail."""
+    """One call of the crash harness: a scenario on a store, killed once or twice, or an act whose system calls fail.
+
+    `kind` is single, double or fault, `name` that of the scenario or act; `words` are the arguments of the harness.
+    """
 
     kind: str
     name: str
@@ -48,7 +52,10 @@ class Play:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What one call of the crash harness found. `broken` is its message when it ended before it was done."""
+    """What one call of the crash harness found: lines of JSON, one a case.
+
+    `broken` is the harness's message when it played nothing or ended before it was done, else empty.
+    """
 
     play: Play
     lines: list[str]
@@ -82,7 +89,7 @@ def main() -> int:
 
 
 def arguments() -> Part:
-    """Return the options of the command line."""
+    """Return the options of the command line; exit the program when they are wrong."""
     parser = argparse.ArgumentParser(usage=__doc__)
     for option, default in (
         ("every", 1),

@@ -35,7 +35,10 @@ Entries = dict[str, tuple[int, str]]
 
 
 def count_modules() -> dict[str, Counter[str]]:
-    """Return how often each file reads each state itself, or sets each state to something other than a parameter."""
+    """Return how often each file reads each state itself, or sets each state to something other than a parameter.
+
+    Its reads of a task's status are apart, under `FILE:status`.
+    """
     types = read_types([SOURCE])
     counts = {}
     for path in sorted(path for folder in FOLDERS for path in (SOURCE / folder).rglob("*.py")):
@@ -51,7 +54,7 @@ def count_modules() -> dict[str, Counter[str]]:
 
 
 def read_entries(text: str) -> Entries:
-    """Return the recorded number of each file, and the reason for it."""
+    """Return the recorded number of each file, and the reason for it; also the totals."""
     lines = (_LINE.fullmatch(line) for line in text.splitlines() if not line.startswith("#"))
     return {match[2]: (int(match[3]), match[4] or "") for match in lines if match}
 

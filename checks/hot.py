@@ -133,7 +133,10 @@ def run(home: Path, *argv: str, first: str = "", **env: str) -> tuple[int, set[s
 
 
 def prepare(scene: Path) -> Path:
-    """Create a repository and a home with a project, two tasks and the dialect of an engine's hooks; return the home."""
+    """Create a repository and a home with a project, two tasks and the dialect of an engine's hooks; return the home.
+
+    Exit the program when one of the commands for that fails.
+    """
     repository, home = scene / "repository", scene / "home"
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     identity = ["-c", "user.name=fleet", "-c", "user.email=fleet@localhost"]

@@ -60,7 +60,10 @@ def folders() -> list[Path]:
 
 
 def entries(folder: Path) -> list[str]:
-    """Return the names of the files and folders in a folder, without hidden and private ones."""
+    """Return the names of a folder's Python files, files of queries, and folders, without hidden and private ones.
+
+    A folder without any file in it is left out.
+    """
     return sorted(
         path.name
         for path in folder.iterdir()
@@ -92,7 +95,10 @@ def cell(layer: Path, names: tuple[str, ...]) -> str:
 
 
 def _named(folders: list[Path], names: tuple[str, ...]) -> list[Path]:
-    """Return what has one of the names in some folders; not private files, nor folders without source."""
+    """Return the files and folders in some folders that have one of the names.
+
+    Private files, and folders without source, are left out.
+    """
     there = (path for folder in folders for path in folder.iterdir() if path.stem in names)
     return sorted(
         path

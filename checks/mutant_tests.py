@@ -1,7 +1,8 @@
 """Run by checks/mutate.py, with pytest: collect the tests of files, or run tests until those of each store have noticed.
 
 python checks/mutant_tests.py collect OUT FILE...   write the tests of the files: id, rows, store
-python checks/mutant_tests.py run ORDER OUT         run the tests that the file ORDER names; write a line for each that did not pass
+python checks/mutant_tests.py run ORDER OUT         run the tests that the file ORDER names; write a line for the call
+                                                    of each, and for each setup or teardown that did not pass
 
 A test notices when its call fails, or when its teardown fails by an assertion: that is where a test looks for what was left behind.
 A failed setup does not count, nor does a name or a module that is missing, nor a test that never ended.
@@ -57,14 +58,17 @@ class Watcher:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Skip a test by returning True when its need is already satisfied."""
+        """Return True, which skips the test, when its need is already satisfied; None lets pytest run the test."""
         return None if "" in self.open or self.needs[item.nodeid] in self.open else True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Record the result of each test, and stop the run once every need is satisfied."""
+        """Write the result of each call, and of each setup or teardown that did not pass; return pytest's report.
+
+        Stop the run once every need is satisfied.
+        """
         report = yield
         kind = kind_of(report, call.excinfo.value if call.excinfo else None)
         if kind != "passed" or report.when == "call":
@@ -76,7 +80,7 @@ class Watcher:
         return report
 
     def write(self, test: str, kind: str, report: pytest.TestReport) -> None:
-        """Append the result of a test to the output file."""
+        """Append the result of a phase of a test to the output file, with the last line of what pytest says of it."""
         words = report.longreprtext.strip().splitlines()[-1:] if kind != "passed" else []
         need = self.needs[test]
         line = {"test": test, "need": need, "kind": kind, "seconds": round(report.duration, 3), "words": "".join(words)}
@@ -96,7 +100,7 @@ def kind_of(report: pytest.TestReport, error: BaseException | None) -> str:
 
 
 def main() -> int:
-    """Collect or run; return pytest's exit code."""
+    """Collect or run tests, as the command line says; return pytest's exit code."""
     what, first, *others = sys.argv[1:]
     words = ["-n0", "-p", "no:randomly", "-q", "--no-header"]
     if what == "collect":

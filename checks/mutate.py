@@ -80,7 +80,7 @@ def parsed() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Check or try; return the exit code."""
+    """Check the entries, and unless --check is given try the mutants; return the exit code."""
     arguments = parsed()
     mutants, unreadable = catalogue.read(ROOT)
     if check(mutants, unreadable):
@@ -225,7 +225,10 @@ def chosen_part(
 
 
 def fault_of_environment(copy: Copy, chosen: list[Candidate], end: float) -> str:
-    """Run a test of the first mutant on the unbroken source; return what is wrong when it does not pass, else empty."""
+    """Run a test of the first mutant on the unbroken source; return what is wrong when it does not pass, else empty.
+
+    Without a chosen mutant, return that there is none.
+    """
     if not chosen:
         return "no mutant has tests that passed in the run before, and there is time for"
     test = next(iter(chosen[0].needs))

@@ -1,15 +1,17 @@
-"""Fail when a file or a function is too large, or when the root has an entry that is not in ROOT."""
+"""Fail when a file or a function of src is too large, or when an entry of the root is in neither ROOT nor LOCAL."""
 
 import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+# In lines: what is larger than the goal is printed, what is larger than the limit fails.
 FILE_LIMIT, FILE_GOAL = 500, 400
 FUNCTION_LIMIT, FUNCTION_GOAL = 60, 30
 GENERATED = Path("src/fleet/store/queries")
 # Catalogues: one flat list, which may be long because it stays easy to read.
 CATALOGUES = {Path("src/fleet/model/settings/table.py")}
+# Entries of the root that git does not have.
 LOCAL = {".build", ".git", ".venv", "dist"}
 ROOT = {
     ".ci",
@@ -34,7 +36,7 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def sizes(path: Path) -> Iterator[tuple[int, int, int, str]]:
-    """Yield the size of the file and of each of its functions, as (lines, goal, limit, place)."""
+    """Yield (lines, goal, limit, place) of the file, unless it is a catalogue, and of each of its functions."""
     text = path.read_text(encoding="utf-8")
     if path not in CATALOGUES:
         yield text.count("\n"), FILE_GOAL, FILE_LIMIT, str(path)
@@ -45,12 +47,12 @@ def sizes(path: Path) -> Iterator[tuple[int, int, int, str]]:
 
 
 def unexpected_entries() -> list[str]:
-    """Return the entries of the root that are not in ROOT."""
+    """Return the names of the entries of the root that are in neither ROOT nor LOCAL."""
     return sorted({path.name for path in Path().iterdir()} - ROOT - LOCAL)
 
 
 def main() -> int:
-    """Print what is too large and what is unexpected in the root; return the exit code."""
+    """Print what is above its goal or limit, and what is unexpected in the root; return the exit code."""
     files = sorted(path for path in Path("src").rglob("*.py") if path.parent != GENERATED)
     found = [measured for path in files for measured in sizes(path)]
     large = [(size, limit, where) for size, goal, limit, where in found if size > goal]

@@ -122,7 +122,10 @@ def read_record() -> dict[str, Counter[str]]:
 
 
 def read_row(line: str) -> tuple[str, Counter[str]] | None:
-    """Return the layer and the counts in a line of the record, for an old line those of the first kinds; None for a line without counts."""
+    """Return the layer and the counts in a line of the record; None for a line without counts.
+
+    An old line has only the counts of the first kinds.
+    """
     name, *numbers = line.split()
     if not _FEWEST <= len(numbers) <= len(KINDS) or not all(map(str.isdecimal, numbers)):
         return None
@@ -176,7 +179,10 @@ def main() -> int:
 
 
 def grown(counts: dict[str, Counter[str]], before: dict[str, Counter[str]], when: str) -> list[str]:
-    """Return a line for each count that is larger than the one that its layer had before."""
+    """Return a line for each count that is larger than the one that its layer had before.
+
+    `when` says in that line what the number before is: "recorded", or had "once".
+    """
     return [
         f"untyped: {name} has {counts[name][kind]} × {kind}, {least[kind]} {when}"
         for name, least in before.items()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Held = tuple[str, int, object]
 
 SOURCE = Path(__file__).parent.parent / "src" / "fleet"
+# Each layer with its rank: a layer may know those of a lower rank.
 RANKS = {
     name: rank
     for rank, layer in enumerate(
@@ -213,7 +214,7 @@ def _above(each: object, rank: int) -> type | types.FunctionType | None:
 def _unless_known(
     named: type | types.FunctionType, rank: int, interfaces: Iterable[type]
 ) -> type | types.FunctionType | None:
-    """Return the function or class if it and all of these interfaces are above the rank; else None."""
+    """Return the function or class if it and all interfaces that are classes of fleet are above the rank; else None."""
     is_known = any(_is_of_fleet(kind) and _rank(kind) <= rank for kind in interfaces)
     return None if is_known or _rank(named) <= rank else named
 

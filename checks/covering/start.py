@@ -49,7 +49,10 @@ class Measuring:
 
 
 def _start() -> coverage.Coverage | None:
-    """Start coverage as its environment variable would, and unset the variable again, so that no child or test sees it."""
+    """Start coverage as its environment variable would, and return it; None when it measures this process already.
+
+    The variable is unset again, so that no child or test sees it.
+    """
     from coverage import process_startup  # noqa: PLC0415 - _measure says why
 
     os.environ[_VARIABLE] = str(_CONFIG)
@@ -60,6 +63,7 @@ def _start() -> coverage.Coverage | None:
 
 
 def _start_in_memory() -> coverage.Coverage:
+    """Start coverage without a file, for a process that cannot write to the folder, and return it."""
     from coverage import Coverage  # noqa: PLC0415 - _measure says why
 
     measured = Coverage(config_file=str(_CONFIG), data_file=None)

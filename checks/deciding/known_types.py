@@ -59,7 +59,11 @@ class Types:
 
 
 def _annotated(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None]]:
-    """Yield the attributes of a class with their annotations: those of its body, its properties, and of its `__init__`."""
+    """Yield the attributes of a class with their annotations.
+
+    They are the annotated names in its body, its methods and properties with what they return, and, in place of what
+    `__init__` assigns, the parameters of `__init__`.
+    """
     for each in ast.walk(node):
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
             yield each.target.id, each.annotation
@@ -108,7 +112,10 @@ class Scope:
                 self._add(node.id, found)
 
     def type_of(self, node: ast.expr) -> Words:
-        """Return the type of an expression, as far as it is known; for a list or a tuple of something also that of its elements."""
+        """Return the type of an expression, as far as it is known: NOTHING for an unknown variable, else maybe UNKNOWN.
+
+        The type of a list or a tuple has also the words of its elements' types.
+        """
         if isinstance(node, ast.Name):
             return self._variables.get(node.id, NOTHING)
         if isinstance(node, ast.Attribute):
@@ -119,7 +126,7 @@ class Scope:
         return UNKNOWN_WORDS if parts is None else NOTHING.union(*map(self.type_of, parts))
 
     def of_attribute(self, receiver: Words, attribute: str) -> Words:
-        """Return the type of an attribute of an expression; UNKNOWN when the expression's type is."""
+        """Return the type of an attribute of a value whose type is `receiver`; UNKNOWN when that is not known."""
         return self._types.of_attribute(receiver or UNKNOWN_WORDS, attribute)
 
     def _type_of_call(self, node: ast.Call) -> Words:
@@ -145,7 +152,7 @@ class Scope:
         )
 
     def _mapped(self, function: ast.expr) -> Words:
-        """Return what `map` makes with a function or with a class's method `of`."""
+        """Return the type of what `map` makes with a function, or with the method `of` of a class of ours."""
         if isinstance(function, ast.Attribute) and function.attr == "of":
             return self._class_of(function.value)
         return self._types.returns.get(getattr(function, "id", UNKNOWN)) or UNKNOWN_WORDS

@@ -31,6 +31,7 @@ _ASKING = frozenset(dir(builtins)) | {
     ),
     *("__contains__", "__getitem__", "__eq__", "__ne__"),
 }
+# The function that says whether a process lives, and those that read an attribute whose name they are given.
 LIFE = "life"
 _BY_NAME = frozenset({"getattr", "attrgetter", "itemgetter", "hasattr"})
 

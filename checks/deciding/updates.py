@@ -28,7 +28,10 @@ _ENDS = {"WHERE", "FROM", "RETURNING"}
 
 
 def states_set(text: str) -> list[str]:
-    """Return the assignments of a file's UPDATE statements that set a state to anything but a parameter."""
+    """Return the assignments of a file's UPDATE statements that set a state to anything but a parameter.
+
+    Those after ON CONFLICT DO are looked at, too.
+    """
     clean = re.sub(r"--[^\n]*", "", text)
     found = []
     for match in _UPDATE.finditer(clean):

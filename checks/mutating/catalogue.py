@@ -36,7 +36,7 @@ class Mutant:
     stores: tuple[str, ...]
     tests: tuple[str, ...]
     area: str = ""
-    # Its tests wait long before they notice: CI's part leaves it out.
+    # Its tests wait long before they notice: CI's part tries it only when it changed.
     slow: bool = False
 
     def applied_to(self, text: str) -> str | None:
@@ -60,7 +60,7 @@ def wanted_rows(root: Path) -> list[str]:
 
 
 def read(root: Path) -> tuple[list[Mutant], list[str]]:
-    """Return the mutants of all files, and a line for each entry that cannot be read."""
+    """Return the mutants of all files, and a line for each file, key and entry that cannot be read."""
     due, mutants, faults = due_rows(root), [], []
     for path in sorted((root / "checks/mutants").glob("*.toml")):
         try:
@@ -95,7 +95,10 @@ def _mutant(entry: dict[str, object], due: dict[str, str], area: str) -> Mutant:
 
 
 def _stores(entry: dict[str, object], given: tuple[str, ...], of_row: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the stores on which the tests have to notice: those that are given, with a reason, else those of the row."""
+    """Return the stores on which the tests have to notice: those that are given, else those of the row.
+
+    Raise Broken when a given store is unknown, when those given are the row's, or when they have no reason.
+    """
     if unknown := sorted(set(given) - {"any", "sqlite", "postgres"}):
         raise Broken(f"unknown store {', '.join(unknown)}")
     if given and set(given) == set(of_row):
@@ -112,7 +115,7 @@ def _strings(key: str, value: object) -> tuple[str, ...]:
 
 
 def faults_of(root: Path, mutants: list[Mutant]) -> list[str]:
-    """Return a line for each mutant that does not apply, does not compile, or is one too many for its function."""
+    """Return a line for each mutant that cannot be used, each name of several, and each function with too many."""
     texts: dict[str, str | None] = {}
     faults, places = [], Counter[tuple[str, str]]()
     for mutant in mutants:

@@ -83,7 +83,10 @@ class Copy:
 
     @contextmanager
     def broken_by(self, mutant: Mutant) -> Iterator[None]:
-        """Apply a mutant to the copy while the block runs; raise DoesNotApply when that is not possible."""
+        """Apply a mutant to the copy while the block runs, then restore the copy.
+
+        Raise DoesNotApply when the text to replace is not there exactly once, or the broken SQL does not compile.
+        """
         path = self.place / mutant.file
         is_sql = path.suffix == ".sql"
         touched = [path, *sorted((self.place / QUERIES).glob("*.py"))] if is_sql else [path]
@@ -129,6 +132,7 @@ def tracked(root: Path) -> list[Path]:
 
 
 def _files_in(place: Path) -> set[Path]:
+    """Return the files of a copy, without its bytecode, its virtual environment and its `.build`."""
     found = set()
     for folder, names, files in os.walk(place):
         inside = Path(folder).relative_to(place)
@@ -138,11 +142,13 @@ def _files_in(place: Path) -> set[Path]:
 
 
 def _version(path: Path) -> tuple[int, int]:
+    """Return the size and the time of a file: files that agree in both are taken to be equal."""
     status = path.lstat()
     return status.st_size, status.st_mtime_ns
 
 
 def _compile(paths: list[Path]) -> None:
+    """Write the bytecode of those files that are Python."""
     for path in paths:
         if path.suffix == ".py":
             compileall.compile_file(path, quiet=2)

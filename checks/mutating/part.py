@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mutating.rows import Test
     from mutating.trial import Verdict
 
+# The kinds of verdicts that fail CI's part; a whole run has its own (report.py).
 FAILING = frozenset({"survived", "unfit"})
 # Seconds that pytest takes to start and to collect the tests of one mutant.
 START = 1.5
@@ -121,7 +122,10 @@ def left_over(changed: list[Mutant], candidates: list[Candidate], verdicts: list
 
 
 def _why_left(mutant: Mutant, kind: str | None, seconds: float | None) -> str:
-    """Return why there is no verdict on a mutant, as text; `seconds` is what its tests take, None when they cannot run."""
+    """Return why a mutant was not tried, or not to its end, as text.
+
+    `kind` is that of its verdict, None without one; `seconds` is what its tests take, None when they cannot run.
+    """
     if seconds is None:
         return "none of its tests has passed in the run before"
     if kind is not None:

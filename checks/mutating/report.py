@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mutating.trial import Verdict
 
 _BAR = 30
+# The kinds of verdicts that fail a whole run; CI's part has its own (part.py).
 FAILING = frozenset({"survived", "misnamed", "hang", "unrun", "unsound", "unfit"})
 
 

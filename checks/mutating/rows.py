@@ -20,7 +20,10 @@ _LEFT_OUT = Path("tests/real_agents")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Test:
-    """A test: its id, the rows that it shows, and the store on which it runs (`any`: its own choice)."""
+    """A test: its id, the rows that it shows, and the store on which it runs (`any`: its own choice).
+
+    `seconds` and `passed` are from the run before; None and False when nothing is known of one.
+    """
 
     ident: str
     rows: tuple[str, ...]
@@ -48,7 +51,10 @@ def read_tests(path: Path) -> list[Test]:
 
 
 def tests_of_rows(root: Path, build: Path, rows: Iterable[str]) -> list[Test]:
-    """Return the tests in the files that name one of the rows. Files that have not changed are not collected again."""
+    """Return all tests in the files that name one of the rows, without the tests with real agents.
+
+    What is collected is kept in the folder `build`: files that have not changed are not collected again.
+    """
     texts = _texts(root)
     named = [f'"{row}"'.encode() for row in rows]
     wanted = [
@@ -73,12 +79,13 @@ def tests_of_rows(root: Path, build: Path, rows: Iterable[str]) -> list[Test]:
 
 
 def _texts(root: Path) -> dict[Path, bytes]:
+    """Return the content of each Python file of the tests."""
     files = [Path("tests") / file for file in tracked(root / "tests") if file.suffix == ".py"]
     return {file: (root / file).read_bytes() for file in files}
 
 
 def hash_of_shared(root: Path) -> str:
-    """Return a hash of what all tests share: conftest, plugins, staging."""
+    """Return a hash of what all tests share: the Python files of `tests` not named test_*, such as conftest.py."""
     return _hash(text for file, text in _texts(root).items() if not file.name.startswith("test_"))
 
 

@@ -44,7 +44,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The result of one test, a line of the output of checks/mutant_tests.py."""
+    """The result of a test's call, or of its setup or teardown if that did not pass: a line of checks/mutant_tests.py.
+
+    `need` is the store for which the test counts, `kind` is passed, skipped, noticed, hang or error.
+    """
 
     test: str
     need: str
@@ -88,7 +91,11 @@ def unmarked_names(mutant: Mutant, tests: list[Test]) -> list[str]:
 
 
 def try_mutant(copy: Copy, mutant: Mutant, tests: list[Test], memory: Memory, end: float) -> Verdict:
-    """Apply a mutant to the copy and run its row's tests until `end`, a time of the monotonic clock; return the verdict."""
+    """Apply a mutant to the copy and run its row's tests, at the latest until `end`; return the verdict.
+
+    `end` is a time of the monotonic clock. The verdict is "unfit", without a run, when a test that the mutant names
+    does not bear its row, or when a store has no test.
+    """
     if wrong := unmarked_names(mutant, tests):
         return Verdict(mutant=mutant, kind="unfit", words=f"does not bear {mutant.row}: {', '.join(wrong)}")
     plan = rounds(mutant, tests, memory)
@@ -127,7 +134,10 @@ def _play(copy: Copy, mutant: Mutant, plan: list[dict[str, str]], memory: Memory
 
 
 def _caught(mutant: Mutant, by: dict[str, str]) -> Verdict:
-    """Return the verdict on a mutant that each store noticed: misnamed when a test that it does not name noticed first."""
+    """Return the verdict on a mutant that was noticed on each store: caught, or misnamed.
+
+    It is misnamed when on some store the test that noticed is none that the mutant names.
+    """
     others = [test for test in by.values() if not _is_named(test, mutant.tests)]
     words = f"it names no test that notices; caught by {', '.join(others)}" if others else ""
     return Verdict(mutant=mutant, kind="misnamed" if others else "caught", by=by, words=words)
@@ -151,7 +161,11 @@ def _unnoticed(mutant: Mutant, by: dict[str, str], seen: list[Seen]) -> str:
 
 
 def run_tests(copy: Copy, needs: dict[str, str], end: float, *, until_noticed: bool) -> tuple[bool, list[Seen]]:
-    """Run tests in the copy until `end`; return whether they ended in time, and the results."""
+    """Run tests in the copy until `end`; return whether they ended in time, and the results.
+
+    `needs` has the tests, each with the store for which it counts. With `until_noticed`, no test is run for a store on
+    which another one has noticed.
+    """
     folder = copy.place / ".build"
     folder.mkdir(exist_ok=True)
     order, out = folder / "order.json", folder / "seen.jsonl"

@@ -54,7 +54,10 @@ def in_copies(copies: list[Copy], works: list[Work], stop: float, do: Callable[[
 
 
 class Whole:
-    """Try mutants with all tests of their rows, and add each verdict to the ledger."""
+    """Try mutants with all tests of their rows, each for `limit` seconds at most, and add each verdict to the ledger.
+
+    A mutant whose tests take longer has the verdict "hang".
+    """
 
     def __init__(self, copies: list[Copy], tests: list[Test], memory: Memory, ledger: Ledger, limit: float) -> None:
         self.copies, self.tests, self.memory, self.ledger, self.limit = copies, tests, memory, ledger, limit
@@ -125,7 +128,7 @@ class Part:
     def _try(self, copy: Copy, candidate: Candidate) -> None:
         """Try a candidate if there is time, and once more if it survived; keep the verdict.
 
-        A mutant is not known to survive while some of its tests cannot run.
+        If a mutant survives of which some named tests did not pass in the run before, its verdict is "unrun".
         """
         if time.monotonic() + candidate.seconds > self.stop:
             return

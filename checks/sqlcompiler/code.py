@@ -40,6 +40,7 @@ def __getattr__(name: str) -> object:
 '''
 SHARED = "shared"
 _BUILTIN = frozenset({"int", "str"})
+# How a query that reads calls Rows, and what it returns, by how many rows it returns.
 _READS = {"?": ("select_one", "{row} | None"), "*": ("select_all", "list[{row}]"), "!": ("select_exactly_one", "{row}")}
 
 
@@ -59,7 +60,10 @@ def generated(queries: list[Query], tables: frozenset[str]) -> dict[str, str]:
 
 
 def _shapes(queries: list[Query]) -> dict[str, Shape]:
-    """Return the columns of each row class. Raise Unclear when two queries of one class return different columns."""
+    """Return the columns of each row class.
+
+    Raise Unclear when two queries of one class return different columns, or a column is named as a method of Row.
+    """
     found: dict[str, tuple[Query, Shape]] = {}
     for query in queries:
         if not query.row:
@@ -79,7 +83,11 @@ def _shapes(queries: list[Query]) -> dict[str, Shape]:
 
 
 def _defining_module(row: str, queries: list[Query], tables: frozenset[str]) -> str:
-    """Return the module that defines a row class: the module of its table, of its only user, or the shared one."""
+    """Return the module that defines a row class.
+
+    That is a module of a query with `-- module:` that returns such rows; else the module of their table, if its queries
+    return them; else the only module whose queries return them; else the shared one.
+    """
     users = {query.module for query in queries if query.row == row}
     # A module of hot commands has what it needs, so that they do not load another one.
     if apart := sorted(users - {query.source for query in queries}):

@@ -25,7 +25,7 @@ class Scope:
         self._outer = outer
 
     def add(self, table: str, alias: str, *, missing: bool = False) -> None:
-        """Add a table under its alias; with `missing` all its columns may be NULL."""
+        """Add a table under its alias, or raise Unclear if it is unknown; with `missing` its columns may be NULL."""
         if table not in self.every:
             raise Unclear(f"there is no table {table!r}")
         columns = self.every[table]
@@ -57,7 +57,10 @@ def scope_of_select(nodes: list[Node], outer: Scope) -> Scope:
 
 
 def scope_of_with(nodes: list[Node], outer: Scope) -> tuple[list[Node], Scope]:
-    """Return the statement after WITH, and a scope that includes the table that WITH defines."""
+    """Return the statement after WITH, and a scope that includes the table that WITH defines.
+
+    Raise Unclear unless WITH has the form `WITH name (columns) AS (SELECT …)`, with RECURSIVE or without.
+    """
     start = 2 if nodes[1] == "RECURSIVE" else 1
     name, columns, _as, body = nodes[start : start + 4]
     if not (isinstance(name, str) and isinstance(columns, list) and isinstance(body, list)):
@@ -130,6 +133,7 @@ def _type_of_group(select: list[Node], scope: Scope) -> Type | None:
     return known and Type(known.base, known.nullable or not is_one_row(select))
 
 
+# The functions whose type does not depend on what they are given.
 _ALWAYS = {"COUNT": _INT, "EXISTS": _INT, "LENGTH": _INT, "LOWER": _STR, "SUBSTR": _STR}
 
 
@@ -151,7 +155,10 @@ def _type_of_function(function: str, given: list[Node], scope: Scope) -> Type | 
 
 
 def _common_type(parts: list[list[Node]], scope: Scope, *, missing: bool) -> Type | None:
-    """Return the common type of several alternatives; None when one of them cannot be determined."""
+    """Return the common type of several alternatives; None when one of them cannot be determined.
+
+    It is nullable when one of them is, or with `missing`: then the value may be none of them.
+    """
     known = [type_of(part, scope) for part in parts]
     sure = [each for each in known if each]
     if len(sure) != len(known):

@@ -26,9 +26,10 @@ _DECLARED = re.compile(r"([a-z_]+) (\w+)( \| None)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One query with its types. `many` is ?, * or !; an empty `row` means that the query writes.
+    """One query with its types. `many` is ?, * or !; for a query that writes, `row` and `many` are empty.
 
-    `module` is the module that it is compiled into, `source` the name of its file.
+    `module` is the module that it is compiled into, `source` the name of its file without `.sql`. `takes` has the types
+    of its parameters, `shape` those of its columns.
     """
 
     module: str
@@ -51,7 +52,7 @@ class Reader:
         self._types = states | {"int", "str"}
 
     def read(self, file: Path) -> list[Query]:
-        """Return the queries of a file, in their order."""
+        """Return the queries of a file, in their order; raise Unclear when one cannot be compiled."""
         blocks = re.split(r"^-- name: ", file.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
         return [self._query(file, block) for block in blocks]
 

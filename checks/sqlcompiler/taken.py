@@ -34,7 +34,7 @@ class ParameterUses:
     def type_of(self, name: str) -> Type:
         """Return the type of a parameter; raise Unclear when its uses do not tell.
 
-        It may be None if it is cast, or if every use allows None.
+        The parameter may be None if it is cast, or if every use allows NULL.
         """
         types = self.used.get(name, [])
         bases = {each.base for each in types} | ({self.cast[name]} if name in self.cast else set())
@@ -92,7 +92,7 @@ def _insert(table: str, columns: list[Node], values: list[Node], outer: Scope, u
 
 
 def _update(table: str, nodes: list[Node], outer: Scope, uses: ParameterUses) -> None:
-    """Record the parameters that an UPDATE writes, and those of its WHERE."""
+    """Record the parameters that an UPDATE writes, also one of ON CONFLICT, and those of its WHERE or a DELETE's."""
     scope = Scope(outer.every)
     scope.add(table, table)
     for assignment in split(between(nodes, "SET", "WHERE"), ","):
@@ -129,7 +129,7 @@ def _conditions(nodes: list[Node], scope: Scope, uses: ParameterUses) -> None:
 
 
 def _cast(group: list[Node], uses: ParameterUses) -> None:
-    """Record the type that a parameter is cast to."""
+    """Record the type that a parameter is cast to; do nothing when something else is cast."""
     match group:
         case [str() as word, "AS", str() as declared] if word.startswith(":"):
             uses.cast[word[1:]] = plain(declared)

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 
 PROJECT = "demo"
 LAYERS = 10
-MESSAGES = 3
+MESSAGES = 3  # on each task
 _POLL_SECONDS = 0.02
 
 
 def graph(tasks: int) -> list[bytes]:
-    """Return `tasks` tasks as JSON Lines, in ten layers; each task waits for two tasks of the layer above."""
+    """Return `tasks` tasks as JSON Lines, in layers of `tasks` // 10 tasks: ten layers, or more if that leaves a rest.
+
+    Each task waits for two tasks of the layer above, or for the only one there; those of the first layer for none.
+    """
     width = max(tasks // LAYERS, 1)
     lines = []
     for number in range(tasks):
@@ -42,7 +45,7 @@ def run(
 ) -> Demonstration:
     """Let `processes` worker processes work through a graph of `tasks` tasks at once; return what was counted.
 
-    While they work, `show` is called with the project ten times a second.
+    While they work, `show` is called with the project ten times a second, and once at the end.
     """
     clock = Clock()
     with Fleet.open(home, actor="demo") as fleet:
@@ -79,9 +82,9 @@ def _start_worker(home: str, name: str) -> subprocess.Popen[str]:
 
 
 def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
-    """Claim and finish ready tasks until none is left.
+    """Claim and finish ready tasks until no task of the project is open or in progress.
 
-    Returns how many messages were logged and how many claims were lost.
+    Return how many messages were logged (`logged`), and how many claims other processes won (`lost`).
     """
     counts = {"logged": 0, "lost": 0}
     while True:
@@ -101,7 +104,10 @@ def _is_work_left(fleet: Fleet) -> bool:
 
 
 def _work_on_task(fleet: Fleet, slug: str, counts: dict[str, int]) -> None:
-    """Claim one task, log its messages and report it done; count the claim as lost when another process was faster."""
+    """Claim one task, log its messages and report it done; count the messages in `counts`.
+
+    When another process was faster, count the claim as lost and do nothing else.
+    """
     try:
         fleet.tasks.claim(project=PROJECT, slug=slug)
     except (errors.Contested, errors.Refused):
@@ -114,7 +120,7 @@ def _work_on_task(fleet: Fleet, slug: str, counts: dict[str, int]) -> None:
 
 
 def main() -> None:
-    """Run one worker process of the crowd."""
+    """Run one worker process of the crowd, under the name on the command line; print its counts as JSON."""
     with Fleet.open(actor=sys.argv[1]) as fleet:
         print(json.dumps(work(fleet, Clock())))  # noqa: T201
 

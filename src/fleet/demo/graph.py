@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # The tasks with a mishap: the agent is killed, hangs, or leaves uncommitted files; the dispatcher is killed half-way.
 KILLED, HANGS, MESSY, HALF_WAY = "lexer", "types", "printer", "backend"
+# Each task, with the tasks that it waits for.
 GRAPH = {
     "foundation": [],
     "lexer": ["foundation"],
@@ -23,7 +24,8 @@ GRAPH = {
 def script(slug: str, *, bad_luck: bool) -> str:
     """Return the commands that the scripted agent of a task runs.
 
-    With `bad_luck`, the agent of HANGS hangs and that of KILLED waits to be killed; without it, both succeed.
+    With `bad_luck`, the agent of HANGS hangs and that of KILLED waits to be killed; without it, both succeed. The agent
+    of MESSY always leaves a file uncommitted.
     """
     work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\nwait 0.3\nartifact src/{slug}.py\n"
     if bad_luck and slug == HANGS:

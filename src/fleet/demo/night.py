@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PROJECT = "demo"
 AT_ONCE = 5
 TASKS = 30
-TIME_LIMIT = 1_500.0
+TIME_LIMIT = 1_500.0  # seconds
 # The tasks with a mishap: a full context, a usage limit, a merge that fails verify, a review that sends the work back.
 FULL, LIMITED, RED, SENT_BACK = "step-03", "step-07", "step-11", "step-02"
 CONFIG = f'exit_grace = "2s"\nreport_grace = "1s"\ntick_every = "2s"\ntrust = "always"\n[limits]\nagents = {AT_ONCE}\n'
@@ -54,7 +54,7 @@ def graph(tasks: int = TASKS) -> dict[str, list[str]]:
 
 
 def script(slug: str) -> str:
-    """Return the scripts of a task's agents as one text, with a section for each kind of agent."""
+    """Return the scripts of a task's agents as one text: its worker's, and those of other agents in a mishap."""
     work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\n"
     blocks = {"": f"{work}done\n"}
     if slug == FULL:
@@ -69,7 +69,11 @@ def script(slug: str) -> str:
 
 
 class Night:
-    """Runs `fleet demo --night`: it watches the coordinator work through the tasks, and causes the mishaps."""
+    """The play of `fleet demo --night`: it watches the coordinator work through the tasks, and replaces it twice.
+
+    Making one creates the home and the repository in the folder `root`. `show` is called with the tasks that are not
+    archived, and with a line for each event so far. `store` is the setting of that name, by default SQLite.
+    """
 
     def __init__(
         self, root: str, show: Callable[[list[TaskView], list[str]], None], *, store: str = "", tasks: int = TASKS
@@ -90,9 +94,9 @@ class Night:
         )
 
     def run(self) -> NightResult:
-        """Add the tasks, start the coordinator, and watch until every task is merged or time is up.
+        """Add the tasks, start the coordinator, and watch until every task is merged or 25 minutes are over.
 
-        Returns the result.
+        Stop the coordinator, sweep, and return the result.
         """
         started = self._clock.ticks()
         with Fleet.open(self._home, actor="demo") as fleet:
@@ -142,7 +146,7 @@ class Night:
         self._add_event(f"{new} coordinates")
 
     def _retry(self, act: Callable[[], str]) -> str:
-        """Call `act` until it succeeds; after ten seconds, raise its last error.
+        """Call `act` until it succeeds, and return its result; after ten seconds, raise its last FleetError.
 
         After a coordinator was killed, fleet refuses to start another until tmux has reported the death.
         """

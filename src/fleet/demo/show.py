@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
 PROJECT = "demo"
 AT_ONCE = 6
-TIME_LIMIT = 180.0
-_EFFECTS_BEFORE_DEATH = 12
+TIME_LIMIT = 180.0  # seconds
+_EFFECTS_BEFORE_DEATH = 12  # the dispatcher of HALF_WAY is killed before this effect, from 1
 
 
 class Play:
-    """Runs `fleet demo` step by step: starts scripted agents, causes mishaps, and recovers from them."""
+    """The play of `fleet demo`: it starts scripted agents, causes mishaps, and recovers from them.
+
+    `show` is called in each round with the tasks that are not archived, and with a line for each event so far.
+    """
 
     def __init__(self, home: str, repository: str, show: Callable[[list[TaskView], list[str]], None]) -> None:
         self._fleet = Fleet.open(home, actor="demo")
@@ -41,11 +44,15 @@ class Play:
         self._show = show
         self._clock = Clock()
         self._events: list[str] = []
+        # The tasks whose mishap has been caused.
         self._struck: set[str] = set()
         self.result = Show(done=0, merged=0, recovered=[], refused=[], leaked=[], seconds=0.0)
 
     def run(self) -> Show:
-        """Add the tasks and step until every task is merged or time is up. Returns the result."""
+        """Add the tasks and step until every task is merged or three minutes are over; return the result.
+
+        The fleet is closed afterwards, so a play can run only once.
+        """
         started = self._clock.ticks()
         with self._fleet:
             self._fleet.projects.register(self._repository, PROJECT)

@@ -62,6 +62,8 @@ def try_out(
 
     `autonomy` is None for an engine without autonomy levels, `sandbox` is None for no sandbox. `patience` is how many
     seconds the agent may take. An engine whose file has no [check] is not started: its verdict is "unproven".
+
+    Raise FleetError when `fleet dispatch` gave no answer, and Refused when something of the trial could not be ended.
     """
     if engine.check is None:
         return Trial(autonomy=autonomy, sandbox=sandbox, verdict="unproven", detail="its file has no [check]")
@@ -76,7 +78,7 @@ def try_out(
 def clear(root: str) -> None:
     """End all processes that a trial in this folder left, even a trial that was killed, and remove the folder.
 
-    Raise Refused if the processes do not end in time.
+    Do nothing if there is no such folder. If a process has not ended after 30 seconds, raise Refused; the folder stays.
     """
     home = f"{root}/home"
     if os.path.isdir(home):
@@ -102,7 +104,7 @@ def _other_processes(home: str) -> list[int]:
 
 
 def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
-    """Wait until a condition is true; raise Refused with the text `else_say` when it takes too long."""
+    """Wait until a condition is true; raise Refused with the text `else_say` when it is not true after 30 seconds."""
     deadline = fleet.clock.ticks() + _PATIENCE_AT_THE_END
     while not what():
         if fleet.clock.ticks() >= deadline:
@@ -154,9 +156,9 @@ class _Trial:
         self._facts = {"{url}": stub.url if stub else "", "{repository}": self._repository, "{person}": self._person}
 
     def run(self, patience: float) -> Trial:
-        """Dispatch the engine, watch its agent, and return the verdict.
+        """Dispatch an agent on the engine, watch it, and return what the trial showed.
 
-        `patience` is how many seconds the agent may take.
+        `patience` is how many seconds the agent may take. The verdict is "refused" when fleet refuses the dispatch.
         """
         self._make_home()
         with Fleet.open(self._home, actor="trial") as fleet:
@@ -184,7 +186,10 @@ class _Trial:
             path.write_text(self._filled(text), encoding="utf-8")
 
     def _dispatch(self, programs: Programs) -> dict[str, Any]:
-        """Run `fleet dispatch` in a clean environment, which tmux and the agent inherit; return its JSON."""
+        """Run `fleet dispatch` in a clean environment, which tmux and the agent inherit; return the JSON it prints.
+
+        That is the dispatch, or an `error`. Raise FleetError when it prints something else.
+        """
         freedom = ["--autonomy", self._autonomy] if self._autonomy else []
         words = [fleet_program(), "dispatch", TASK, "--project", PROJECT, "--engine", self._engine.name, *freedom]
         command = ["--", "sh", "-ec", _shell_script()] if self._check.dialect == "command" else []
@@ -231,7 +236,11 @@ class _Trial:
                 fleet.clock.wait(_BETWEEN_LOOKS)
 
     def _verdict(self, fleet: Fleet, ident: str, state: str, detail: str) -> Trial:
-        """Return the verdict of the trial, from the agent's last state and from what arrived of its commit, log line and report."""
+        """Return the trial's result: "proven" when the agent's commit, log line and report have all arrived.
+
+        Else it is "unproven" for a late agent, "asks" for one that asks, and "broken" for any other. `state` and
+        `detail` are what `_watch` returned.
+        """
         arrived = self._evidence(fleet, ident)
         if all(arrived.values()):
             return self._trial("proven", "", **arrived)
@@ -243,7 +252,7 @@ class _Trial:
         return self._trial("broken", shown or self._first_failure() or _last_line(fleet, ident), **arrived)
 
     def _evidence(self, fleet: Fleet, ident: str) -> dict[str, bool]:
-        """Return which of the commit, the log line and the report arrived."""
+        """Return whether the commit, the log line and the report arrived, by the names of the fields of Trial."""
         titles = fleet.world.git.titles(self._repository, head_ref(INTEGRATION), task_ref(TASK))
         task = fleet.tasks.show(project=PROJECT, slug=TASK)
         return {
@@ -263,7 +272,7 @@ class _Trial:
 
 
 def _shell_script() -> str:
-    """Return the trial's commands as one script for sh."""
+    """Return the trial's commands as one script for sh, for an engine whose agents run a given command."""
     return "\n".join([f"printf 'proof\\n' > {shlex.quote('proof.md')}", "git add proof.md", *COMMANDS[1:]])
 
 

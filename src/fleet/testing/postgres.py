@@ -26,6 +26,7 @@ from typing import Self
 
 from fleet.testing import watchdog
 
+# The database user who owns everything and connects without a password.
 USER = "fleet"
 SETTINGS = {
     "listen_addresses": "",
@@ -61,10 +62,14 @@ class ThrowawayPostgres:
         return self._directory
 
     def url(self, database: str = "postgres") -> str:
+        """Return the address of one of the server's databases; raise PostgresUnavailable before `start`."""
         return url_in(self.directory, database)
 
     def start(self) -> Self:
-        """Start the watchdog, which creates the data folder and runs the server."""
+        """Start the watchdog, which creates the data folder and runs the server; return this object without waiting.
+
+        Raise PostgresUnavailable when no PostgreSQL is found.
+        """
         binaries = self._binaries or find_binaries()
         uid, gid = server_identity()
         # Not TMPDIR: a socket's path has 104 bytes at most, and the user `nobody` must reach the folder.
@@ -87,7 +92,7 @@ class ThrowawayPostgres:
         return self
 
     def wait(self) -> None:
-        """Wait until the server accepts connections."""
+        """Wait until the server accepts connections; raise PostgresUnavailable when it ends or needs over a minute."""
         wait_until_ready(self.directory)
 
     def end(self) -> None:
@@ -103,7 +108,7 @@ class ThrowawayPostgres:
         self.wait()
 
     def stop(self) -> None:
-        """Stop the server and remove its files; do nothing when it was never started."""
+        """Stop the server and remove its files; do nothing when it was never started, or was stopped already."""
         if self._watchdog is not None:
             self._watchdog.communicate(b"\n")
             self._watchdog = None
@@ -127,9 +132,10 @@ def url_in(directory: Path, database: str) -> str:
 
 
 def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
-    """Wait until the server in this folder accepts connections. Any process may call it.
+    """Wait until the server in this folder accepts connections. Any process may wait, not only the server's owner.
 
-    Raise PostgresUnavailable when the server ends or takes longer than `patience` seconds.
+    Raise PostgresUnavailable when the server will not run any more, when there is no such folder, or after `patience`
+    seconds.
     """
     deadline = time.monotonic() + patience
     while not is_ready(directory):
@@ -199,7 +205,7 @@ def newest_first(folders: Iterator[Path]) -> list[Path]:
 
 
 def runs_as(program: Path, uid: int, gid: int) -> bool:
-    """Return whether this user can run the program."""
+    """Return whether the user with this uid and gid can run the program."""
     try:
         result = subprocess.run([program, "--version"], user=uid, group=gid, capture_output=True, check=False)
     except PermissionError:
@@ -208,9 +214,10 @@ def runs_as(program: Path, uid: int, gid: int) -> bool:
 
 
 def copy_installation(binaries: Path, target: Path, uid: int, gid: int) -> Path:
-    """Copy a PostgreSQL installation into a folder that the user can read; return the folder of its programs.
+    """Copy the PostgreSQL installation of the programs in `binaries` into the folder `target`, and give it to a user.
 
-    The programs find their files by relative paths, so the copy keeps the layout, with the libraries beside it.
+    Return the folder of the programs in the copy. The programs find their files by relative paths, so the copy keeps
+    the layout, with the libraries beside it. Header files and static libraries are left out.
     """
     install, package = binaries.parents[0], binaries.parents[1]
     shutil.copytree(install, target / package.name / install.name, ignore=shutil.ignore_patterns("include", "*.a"))

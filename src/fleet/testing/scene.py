@@ -44,7 +44,8 @@ class Scene:
     """A temporary home, repository and tmux server for one test. Closing it removes everything.
 
     `store` is "sqlite", or the address of a PostgreSQL server, on which the scene gets its own database. `settings` are
-    further lines of config.toml, `trust` is the setting of that name.
+    further lines of config.toml, `trust` is the setting of that name. The repository is registered as the project
+    PROJECT. `watcher`, when a test has set it, watches the effects of every fleet that is opened afterwards.
     """
 
     def __init__(self, *, store: str = "sqlite", settings: str = "", trust: str = "always") -> None:
@@ -64,7 +65,7 @@ class Scene:
             fleet.projects.register(self.repository, PROJECT)
 
     def fleet(self, actor: str = "tester") -> Fleet:
-        """Open the scene's home in the name of `actor`; the scene's watcher, if there is one, is told of the effects."""
+        """Open the scene's home in the name of `actor`, with the scene's watcher; return the fleet, which you close."""
         fleet = Fleet.open(self.home, actor=actor)
         if self.watcher is not None:
             fleet.funnel.watcher = self.watcher
@@ -79,9 +80,10 @@ class Scene:
         return result.stdout.strip()
 
     def dispatch(self, fleet: Fleet, slug: str, *command: str, engine: str = "shell", script: str = "") -> str:
-        """Add the task `slug` if it is missing and start an agent on it; return the id of the dispatch.
+        """Start an agent on the task `slug`; return the id of the dispatch.
 
-        `script` is the task's description, which a scripted agent follows.
+        The task is added first, unless an unarchived task's slug is `slug` or begins with it. `script` is then its
+        description, which a scripted agent follows.
         """
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug, description=script)
@@ -124,7 +126,7 @@ class Scene:
         return left
 
     def _is_ours(self, pid: int) -> bool:
-        """Return whether a process has this home in its environment."""
+        """Return whether a process has this home in its environment; False when the environment cannot be read."""
         try:
             return f"{FLEET_HOME}={self.home}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
@@ -163,7 +165,7 @@ class Scene:
 
 
 def make_repository(path: str) -> None:
-    """Create a repository with a first commit."""
+    """Create a repository with a first commit in the folder `path`; further commits in it have an author, "demo"."""
     Path(path, "src").mkdir(parents=True)
     Path(path, "README.md").write_text("# demo\n", encoding="utf-8")
     who = ["-c", "user.name=demo", "-c", "user.email=demo@localhost"]
@@ -177,6 +179,7 @@ def make_repository(path: str) -> None:
         subprocess.run(["git", "config", name, value], cwd=path, check=True)
 
 
+# The kinds of the claims on things outside the database.
 _OUTSIDE = (
     *("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "agent_environment"),
     *("merge_tree", "warm_tree", "job_process"),

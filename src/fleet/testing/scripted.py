@@ -3,7 +3,7 @@
 usage: python -m fleet.testing.scripted [--settings FILE] PROMPT_FILE
 
 Its script is the ```script block of the prompt, or else the whole text. At a later stage it is the block ```script reviewer, fix or
-rebase, or else a default; for an agent that succeeds another it is ```script successor. One step a line:
+rebase, or else a default; for a worker that succeeds another it is ```script successor, if there is one. One step a line:
 
     write PATH TEXT     write a file              commit MESSAGE     commit what is new
     log TEXT            fleet log                 artifact PATH      fleet artifact
@@ -89,7 +89,7 @@ def _do_write(rest: str) -> None:
 
 
 def _do_commit(rest: str) -> None:
-    """Commit all changes with the message `rest`; do nothing without changes."""
+    """Commit all changes with the message `rest`, or "work" when it is empty; do nothing without changes."""
     identity = ["-c", "user.name=scripted", "-c", "user.email=scripted@localhost"]
     _run("git", "add", "--all")
     changed = subprocess.run(["git", "diff", "--cached", "--quiet"], check=False).returncode != 0
@@ -138,12 +138,12 @@ def _do_done(rest: str) -> None:
 
 
 def _do_fail(rest: str) -> None:
-    """Report the task as failed, for the reason `rest`."""
+    """Report the task as failed, for the reason `rest`, or "told to" when it is empty."""
     _run("fleet", *_REPORTS["fail"], rest or "told to")
 
 
 def _do_block(rest: str) -> None:
-    """Report the task as blocked, for the reason `rest`."""
+    """Report the task as blocked, for the reason `rest`, or "told to" when it is empty."""
     _run("fleet", *_REPORTS["block"], rest or "told to")
 
 
@@ -185,7 +185,7 @@ def _do_env(rest: str) -> None:
 
 
 def main() -> None:
-    """Perform all steps of the prompt file."""
+    """Perform all steps of the prompt file; without exactly one such file, or with --help, only print the usage."""
     words = sys.argv[1:]
     settings = words[1] if words[:1] == ["--settings"] else ""
     given = words[2:] if settings else words

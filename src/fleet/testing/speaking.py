@@ -27,6 +27,7 @@ STEPS = {
     "wait-message": "wait_message",
     "idle": "idle",
 }
+# Seconds: how long `wait_message` waits at most, and between two looks.
 _PATIENCE = 300.0
 _LOOK_AGAIN = 0.05
 
@@ -37,7 +38,7 @@ def _say(text: str) -> None:
 
 
 class HookCaller:
-    """Calls the hooks of one session, which are in the settings file `settings` (its path; "" when there are no hooks).
+    """The caller of one session's hooks, which are in the file at the path `settings`; "" when there are no hooks.
 
     The methods in STEPS are steps of a script: each takes the rest of the step's line.
     """
@@ -46,9 +47,9 @@ class HookCaller:
         self._settings: Payload = json.loads(Path(settings).read_text(encoding="utf-8")) if settings else {}
 
     def call(self, event: str, payload: Payload) -> list[Payload]:
-        """Run the hooks of an event with `payload` on standard input; return their answers.
+        """Run the hooks of an event with `payload` on standard input; return the answers that they print as JSON.
 
-        A hook marked `async` gives no answer; one marked `asyncRewake` is not run.
+        A hook that prints nothing, or is marked `async`, gives no answer; one marked `asyncRewake` is not run.
         """
         whole = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), "hook_event_name": event, **payload}
         given = json.dumps(whole).encode()
@@ -74,7 +75,7 @@ class HookCaller:
         _say("turn over")
 
     def ask(self, rest: str) -> None:
-        """Ask for the permission to run the command `rest`, and print the verdict."""
+        """Ask for the permission to run the command `rest`, and print the verdict. The command itself is not run."""
         _say(f"asks: {rest}")
         self._ask_permission("Bash", {"command": rest})
 
@@ -103,12 +104,12 @@ class HookCaller:
         return bool(answers)
 
     def context(self, rest: str) -> None:
-        """Report to fleet, through the hook of the status line, that `rest` percent of the context are used."""
+        """Report to fleet, through the command for the status line, that `rest` percent of the context are used."""
         window = {"used_percentage": int(rest), "total_input_tokens": int(rest) * 2_000}
         self._send_status({"context_window": window, "cost": {"total_cost_usd": 0.5}})
 
     def limit(self, rest: str) -> None:
-        """End the turn at a usage limit that resets after `rest` seconds."""
+        """End the turn at a usage limit that resets after `rest` seconds: a number, which an "s" may follow."""
         reset = int(time.time() + float(rest.removesuffix("s")))
         self._send_status({"rate_limits": {"five_hour": {"used_percentage": 100, "resets_at": reset}}})
         self._fail_turn("rate_limit", "You've hit your session limit")
@@ -127,7 +128,7 @@ class HookCaller:
         _run(self._settings["statusLine"]["command"], json.dumps(given).encode(), wait=True)
 
     def wait_message(self, _rest: str) -> None:
-        """Pretend to run a tool again and again, until a hook's answer carries a message or the time limit has passed."""
+        """Pretend to run a tool again and again, until a hook's answer brings a message, for at most five minutes."""
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until and not self._finish_tool("Bash", {"command": "true"}):
             time.sleep(_LOOK_AGAIN)
@@ -145,7 +146,7 @@ class HookCaller:
 
 
 def _run(command: str, given: bytes, *, wait: bool) -> str:
-    """Run a hook's command with this input; return its output, empty when it is not waited for."""
+    """Run a hook's command in the shell with this input; return its output. Without `wait` return "" while it runs."""
     quiet = subprocess.DEVNULL
     out = subprocess.PIPE if wait else quiet
     child = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=out, stderr=quiet)

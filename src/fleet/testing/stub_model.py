@@ -77,7 +77,7 @@ class StubModel:
 
 
 class _Server(http.server.ThreadingHTTPServer):
-    """The HTTP server of the stub, which hands each request to `answer`."""
+    """The HTTP server of the stub, which hands the body of each request to the model to `answer`."""
 
     daemon_threads = True
     answer: Callable[[Body], list[Body]]
@@ -87,7 +87,7 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Answer requests: a request to the model with the stub's answer, any other one with an empty result."""
+    """The handler of a request: one to the model gets the stub's answer, any other an answer that says nothing."""
 
     protocol_version = "HTTP/1.1"
     server: _Server
@@ -102,7 +102,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._send(b"{}")
 
     def do_POST(self) -> None:
-        """Answer a request to the model, as a stream of events if it asks for one."""
+        """Answer a request to the model, as a stream of events if it asks for one; any other by a fixed token count."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         if "count" in self.path or not body.keys() & {"messages", "input", "contents"}:
             self._send(b'{"input_tokens": 10, "totalTokens": 10}')
@@ -130,7 +130,8 @@ def _event_line(event: Body) -> str:
 def messages(body: Body, commands: Sequence[str]) -> Answer:
     """Return the model's answer to a request in Anthropic's interface: run the next command, or end when all are done.
 
-    The number of tool results in the request tells how many commands are done. OpenCode calls the tool bash, not Bash.
+    The number of tool results in the request tells how many commands are done. A request without tools gets a title.
+    OpenCode calls the tool bash, not Bash.
     """
     blocks = [block for turn in body["messages"] if isinstance(turn["content"], list) for block in turn["content"]]
     results = [block for block in blocks if block.get("type") == "tool_result"]
@@ -169,9 +170,10 @@ def _message(body: Body, block: Body) -> Iterator[Body]:
 
 
 def responses(body: Body, commands: Sequence[str]) -> Answer:
-    """Return the answer to a request in OpenAI's interface, with Codex's tool.
+    """Return the model's answer to a request in OpenAI's interface, for Codex: run the next command, or end.
 
-    As a model would, it asks to run a failed command once more outside the sandbox.
+    As a model would, the stub asks to run a command that failed in the sandbox once more, outside the sandbox, before
+    it goes on to the next. A request without tools gets a title.
     """
     if not body.get("tools"):
         return Answer(list(_response(_text_message(_TITLE))))
@@ -207,9 +209,9 @@ def _response(item: Body) -> Iterator[Body]:
 
 
 def contents(body: Body, commands: Sequence[str]) -> Answer:
-    """Return the answer to a request in Google's interface, with Gemini CLI's tool.
+    """Return the model's answer to a request in Google's interface, for Gemini CLI: run the next command, or end.
 
-    A result that a resumed conversation repeats is counted once.
+    A tool result that a resumed conversation repeats is counted once. A request without tools gets a title.
     """
     parts = [part for turn in body["contents"] for part in turn["parts"]]
     results = {each["id"]: each["response"] for part in parts if (each := part.get("functionResponse"))}

@@ -145,7 +145,7 @@ def _check_agent(scene: Scene) -> list[str]:
 
 # a held seat is stopped -------------------------------------------------------------------------------------------------
 def _hold_until_over(scene: Scene) -> None:
-    """Prepare the scene: a daemon that holds the seat, ticks, and exits when the scene removes its file."""
+    """Prepare the scene: a daemon that takes the seat, ticks, and runs until the scene's file `daemon` is removed."""
     add_bystander(scene)
     child = os.fork()
     if child == 0:

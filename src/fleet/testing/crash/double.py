@@ -28,7 +28,7 @@ def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> I
     """Kill a verb, then kill its recovery, at pairs of effects; yield each case.
 
     When `most` is 0, all pairs are played, without those that repeat an earlier one. Else random pairs are played
-    until both deaths have happened in `most` of them. `offset` is the seed of the random choice.
+    until both deaths have happened in `most` of them, or none is left. `offset` is the seed of the random choice.
     """
     draw = random.Random(offset)  # noqa: S311 - nobody has to be kept from guessing it
     first_deaths = _without_repeats(effects := effects_of(scenario, store))

@@ -152,7 +152,10 @@ def _look_after(fleet: Fleet) -> None:
 
 
 def _look_after_again(scene: Scene) -> list[str]:
-    """Let the next daemon deliver the message, after the lease of the process that died over it; return no faults."""
+    """Let the next daemon deliver the message, at a time at which the dead process's lease of it is over.
+
+    Wait until the agent has heard it; return no faults.
+    """
     with scene.fleet("fleet-daemon") as fleet:
         world = fleet.world
         world.clock = _LaterClock(world.clock.now() + 2 * messages.LEASE)

@@ -167,9 +167,9 @@ def _dispatch(fleet: Fleet) -> None:
 
 
 def _state_of_dispatch(scene: SimulatedScene) -> str:
-    """Return the state after a dispatch: "new" when the agent is recorded and all its claims are live.
+    """Return "new" when the agent of task `t` is recorded and each of its claims is live or released.
 
-    "old" when a sweep leaves nothing of the dispatch; otherwise what is wrong.
+    Else sweep twice, and return "old" when nothing of the dispatch is left but its bundle, or what is left.
     """
     if "t" in {agent.task for agent in scene.fleet.agents.list()} and not _claims_of_task(scene, {"live", "released"}):
         return "new"

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Calls that can fail, and how: together they are every way in which fleet and SQLite write a file.
 CALLS = ("fsync", "fdatasync", "rename", "renameat", "renameat2", "write", "pwrite64", "ftruncate", "unlink")
 FAILURES = ("EIO", "ENOSPC")
+# More ids than the child may have used.
 _MANY = 1_000
 _ATTACHED = "attached"
 _ANY_TRACER = ctypes.c_ulong(-1)
@@ -65,7 +66,10 @@ class FaultCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Played:
-    """How the act in the child ended (`kind` and `text`: class and text of its error, '' for success), and the output of strace."""
+    """How the act in the child ended, and the output of strace.
+
+    `kind` and `text` are the class and the text of the act's error; both are empty when it succeeded.
+    """
 
     kind: str
     text: str

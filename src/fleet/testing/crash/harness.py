@@ -35,7 +35,7 @@ _ENDED = frozenset({"verify"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Death:
-    """At which effect (`number`, from 0) a child is killed, and in which way: before, during or after the effect."""
+    """The death of a child at the effect with this number, from 0. `way` is one of WAYS: before, during or after it."""
 
     number: int
     way: str
@@ -43,10 +43,10 @@ class Death:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One death of a child, or a death and one of its recovery, with the faults that were found and what the sweeps did.
+    """What one death of a child showed, or one double death: the faults that were found and what the sweeps did.
 
-    `died` is False when the child ended without reaching the effect: a verb may need fewer effects, such as signals,
-    than when its effects were recorded.
+    `died` is False when the child, or in a double death one of the two processes, ended without reaching its effect: a
+    verb may need fewer effects, such as signals, than when its effects were recorded.
     """
 
     scenario: str
@@ -123,7 +123,7 @@ def held_cases(scenario: Scenario, store: str, effect: str) -> Iterator[Case]:
 
 
 def part_of(deaths: list[T], every: int, offset: int) -> list[T]:
-    """Return every n-th (`every`) of the deaths, starting at the offset; at least one if there are any."""
+    """Return every n-th (`every`) of the deaths, starting at the offset modulo n; at least one if there are any."""
     return deaths[offset % max(min(every, len(deaths)), 1) :: every]
 
 
@@ -189,6 +189,7 @@ def kill_once(scene: Scene, act: Callable[[], object], death: Death) -> Killed:
     """Perform an act in a child, kill the child at an effect, and wait for the end of the effect's program.
 
     The way of the death says whether that program is killed or goes on, and whether the home is swept while it lives.
+    Raise RuntimeError when the act fails before the child could be killed.
     """
     died, program = _kill_at_effect(scene, act, death)
     held, faults = _sweep_beside(scene, program) if program and death.way == HELD else ([], [])
@@ -197,7 +198,10 @@ def kill_once(scene: Scene, act: Callable[[], object], death: Death) -> Killed:
 
 
 def _kill_at_effect(scene: Scene, act: Callable[[], object], death: Death) -> tuple[bool, int]:
-    """Kill a child at an effect; return whether it died there, and the pid of the program that it left stopped, or 0."""
+    """Perform an act in a child and kill the child at an effect; raise RuntimeError when the act fails before.
+
+    Return whether it died there, and the pid of the program that it left stopped, or 0.
+    """
     read, write = os.pipe()
     child = os.fork()
     if child == 0:

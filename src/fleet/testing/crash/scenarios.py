@@ -131,7 +131,10 @@ def _dispatch(fleet: Fleet) -> None:
 
 
 def _check_dispatch(scene: Scene) -> list[str]:
-    """Return a fault unless the only agent has the task `t`, or no agent works and the task can be dispatched again."""
+    """Return a fault if an agent works and does not have the task `t`, or none works and `t` is not open.
+
+    If none works, dispatch the task again, and kill the agent; it is a fault if that dispatch is refused.
+    """
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         agents = fleet.agents.list()
@@ -165,7 +168,7 @@ def _launch(fleet: Fleet) -> None:
 
 
 def _check_launch(scene: Scene) -> list[str]:
-    """Return a fault unless no agent works and the task can be tried again."""
+    """Return a fault if an agent works, or if the task `t` is neither open nor blocked."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         if fleet.agents.list() or task.status not in {"open", "blocked"}:
@@ -194,7 +197,7 @@ def _settle(fleet: Fleet) -> None:
 
 
 def _check_done(scene: Scene) -> list[str]:
-    """Return faults unless the task is done or waits for its merge, with its log and its work."""
+    """Return faults unless the task `s` is done or waits for its merge, with the one entry of its log and its work."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="s")
         over = task.status == "done" or (task.status, task.stage) == ("in_progress", "finisher")
@@ -260,6 +263,7 @@ def _check_merge(scene: Scene) -> list[str]:
 
 # resume -----------------------------------------------------------------------------------------------------------------
 COMMIT = "git add . && git -c user.name=scene -c user.email=scene@localhost commit --quiet --message 'Add a'"
+# The command of an agent that commits once, even if it is started again, and then sleeps.
 HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); echo committed; exec sleep 1000")
 
 

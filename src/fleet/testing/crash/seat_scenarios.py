@@ -122,7 +122,7 @@ def _environment(pid: int) -> dict[str, str]:
 def _prove(fleet: Fleet) -> None:
     """Do the act that this scenario kills: tick in the name of the new coordinator, which proves that it works.
 
-    Apply each of its messages once, and acknowledge them.
+    Acknowledge the messages that the tick brings; write the id of each into the file `applied`, if it is not there.
     """
     root = Path(fleet.home).parent
     ident, nonce = (root / "new").read_text(encoding="utf-8").split()
@@ -166,6 +166,7 @@ def _check_proof(scene: Scene) -> list[str]:
 
 
 # drain ------------------------------------------------------------------------------------------------------------------
+# The command of an agent that commits once, even if it is started again, and then sleeps.
 HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); exec sleep 1000")
 
 

@@ -33,7 +33,7 @@ class SimulatedCgroups(Cgroups):
         return f"{root}/fleet-{self._home_id}-{dispatch}" if root and server in self._machine.table.living else None
 
     def all_of_home(self, near: int) -> list[str]:
-        """Return the paths of all groups of this home's agents; [] when the process with the pid `near` is dead."""
+        """Return the paths of all groups of this home's agents; [] without any, or when the process `near` is dead."""
         beside = self.place_for("*", near)
         return sorted(glob.glob(beside)) if beside else []
 
@@ -42,7 +42,7 @@ class SimulatedCgroups(Cgroups):
         return "simulated"
 
     def join(self, path: str) -> str:
-        """Move this process into a group; return the id of its view, "" when the group does not exist."""
+        """Move this process into a group; return the id of its view (see `view`), "" when the group does not exist."""
 
         def act() -> None:
             if os.path.isdir(path):

@@ -29,7 +29,7 @@ class SimulatedClock(Clock):
         return self._now
 
     def begun(self) -> int:
-        """Return when this process started: always the present time."""
+        """Return when this process started, in milliseconds since 1970: always the present time."""
         return self._now
 
     def ticks(self) -> float:
@@ -50,11 +50,11 @@ class SimulatedClock(Clock):
         self._now = now
 
     def later(self, seconds: float, act: Callable[[], object]) -> None:
-        """Let `wait` call `act` once this many seconds have passed."""
+        """Plan `act`: `wait` calls it, one time, when this many seconds from now have passed."""
         heapq.heappush(self._due, (self._ticks + seconds, next(self._order), act))
 
     def _advance(self, ticks: float) -> None:
-        """Move the wall clock and the monotonic clock forward, until the latter shows `ticks` (seconds)."""
+        """Move the wall clock and the monotonic clock forward until the latter shows `ticks` seconds; never back."""
         passed = max(ticks - self._ticks, 0.0)
         self._ticks += passed
         self._now += round(passed * SECOND)

@@ -1,11 +1,11 @@
-"""Simulated ids, which are the same in each run."""
+"""Simulated ids, which are the same in each run; only secrets (`token`) are random as in the real world."""
 
 from __future__ import annotations
 
 from fleet.world.ids import Ids
 
 _SPREAD = 2_654_435_761  # spreads the ids, so that no two begin alike
-_DISPATCHES = 1 << 32
+_DISPATCHES = 1 << 32  # how many ids of eight hexadecimal digits there are
 
 
 class SimulatedIds(Ids):
@@ -31,7 +31,7 @@ class SimulatedIds(Ids):
         return f"00000000-0000-4000-8000-{self._next():012x}"
 
     def skip(self, count: int) -> None:
-        """Skip the next ids, which a process forked from this one may have used."""
+        """Skip the next `count` ids, which a process forked from this one may have used."""
         self._last += count
 
     def _next(self) -> int:

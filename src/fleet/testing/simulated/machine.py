@@ -49,9 +49,11 @@ class SimulatedMachine:
     def __init__(self, *, cgroups: str = "") -> None:
         self.clock = SimulatedClock()
         self.ids = SimulatedIds()
+        # The id of the real machine.
         self.ident = Host().machine_id
         # The folder of the control groups; empty when the machine has none.
         self.cgroups = cgroups
+        # The living tmux servers, by the pids of their processes; the newest last.
         self.servers: dict[int, SimulatedServer] = {}
         # The words of each fleet command that would have been started in the background.
         self.started: list[tuple[str, ...]] = []
@@ -72,7 +74,7 @@ class SimulatedMachine:
         self.shell.has_terminal = True
 
     def process(self, who: Identity | None) -> Process:
-        """Return the living process with this identity; raise LookupError when it is dead."""
+        """Return the process with this identity, a zombie too; raise LookupError when there is none."""
         process = self.table.living.get(who.pid) if who else None
         if who is None or process is None or process.start != who.start:
             msg = f"{who} does not live"

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from fleet.testing.simulated.clock import SimulatedClock
 
-HERTZ = 100
+HERTZ = 100  # the ticks in a second, in which start times are counted
 _UP = 100.0  # seconds from the boot to the first process of a test
-FIRST = 1
+FIRST = 1  # the pid of init
+# The signals that do not end a process that has no handler for them.
 _HARMLESS = frozenset({signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH, signal.SIGURG})
 
 
@@ -27,6 +28,7 @@ class Process:
     pid: int
     parent: int
     session: int
+    # When the process started, in ticks since the boot.
     start: str
     words: tuple[str, ...]
     environment: dict[str, str]
@@ -60,7 +62,10 @@ class Process:
 
 
 class ProcessTable:
-    """All processes of a machine since its boot. The first one is init."""
+    """The processes of a machine from one boot to the next, the first of which is init.
+
+    `living` has them by pid, zombies among them.
+    """
 
     def __init__(self, clock: SimulatedClock) -> None:
         self._clock = clock
@@ -80,10 +85,10 @@ class ProcessTable:
         leads_session: bool = False,
         pid: int | None = None,
     ) -> Process:
-        """Start a process and return it. With `pid` it gets that number, which a dead process may have had before.
+        """Start a process below the process `parent` and return it.
 
-        Raise ValueError when a living process has the number. Without `environment`, the process has that of its
-        parent.
+        With `pid` it gets that number, which a dead process may have had before; raise ValueError when a living process
+        or a zombie has it. Without `environment`, or with an empty one, it has the environment of its parent.
         """
         above = self.living[parent]
         if pid in self.living:
@@ -104,7 +109,10 @@ class ProcessTable:
         self._end(process, status, None)
 
     def signal(self, process: Process, number: int) -> None:
-        """React to a signal to a process as the kernel does."""
+        """Do to a process what the kernel does at this signal: stop, continue or end it, or call its handler.
+
+        A stopped process is ended by SIGKILL only; other signals that would end it are lost.
+        """
         if number == signal.SIGKILL:
             if not process.is_unkillable:
                 self._end(process, None, number)
@@ -118,7 +126,7 @@ class ProcessTable:
             self._end(process, None, number)
 
     def reap(self, process: Process) -> None:
-        """Remove a process from the table, because its parent has read its exit status."""
+        """Remove a process from the table, because its parent has read its exit status; do nothing if it is gone."""
         if self.living.get(process.pid) is process:
             del self.living[process.pid]
 
@@ -149,9 +157,10 @@ class ProcessTable:
         return process
 
     def _end(self, process: Process, status: int | None, number: int | None) -> None:
-        """Make a process a zombie, give its children to init, call `on_death`, and hang up its session.
+        """End a process by the exit status `status` or the signal `number`, of which the other is None.
 
-        It ended with the exit status `status` or by the signal `number`; the other one is None.
+        Its children go to init, its `on_death` is called, and if it led a session with a terminal, that session is hung
+        up. It stays as a zombie until `reap`; without `on_death` it is reaped at once. A dead process is left as it is.
         """
         if process.is_zombie or self.living.get(process.pid) is not process:
             return
@@ -206,7 +215,7 @@ class SimulatedKernel:
         ]
 
     def is_seen(self, pid: int, start: str) -> bool:
-        """Return whether a process with this pid and start time exists, or may exist because it is hidden."""
+        """Return whether a process with this pid and start time lives, or may live because the pid is hidden."""
         process = self._table.living.get(pid)
         return process is not None and (process.is_hidden or (process.start == start and not process.is_zombie))
 
@@ -234,7 +243,7 @@ class SimulatedKernel:
         return process.program if process else ""
 
     def is_own(self, pid: int) -> bool:
-        """Return whether a process belongs to this user."""
+        """Return whether a process belongs to this user; False when no process has the pid."""
         process = self._table.living.get(pid)
         return process is not None and process.is_own
 

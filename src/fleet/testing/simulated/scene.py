@@ -85,7 +85,10 @@ class SimulatedScene:
 
     @contextlib.contextmanager
     def speaking(self, ident: str) -> Iterator[Fleet]:
-        """Open the home as an agent does: in a process below the agent, with the agent's environment."""
+        """Open the home as an agent does: in a process below the agent, with the agent's environment; yield the fleet.
+
+        At the end of the block that process ends.
+        """
         agent = self.agent(ident)
         called = self.machine.table.spawn(agent.pid, ["fleet"], cwd=agent.cwd)
         fleet = self.open(actor=None, process=called)
@@ -109,7 +112,11 @@ class SimulatedScene:
 
     # a task's way -----------------------------------------------------------------------------------------------------
     def dispatch(self, slug: str, fleet: Fleet | None = None) -> str:
-        """Add a task if it is missing and dispatch it, without launching its agent; return the dispatch id."""
+        """Dispatch a task without launching its agent; return the dispatch id.
+
+        The task is added first, unless an unarchived task's slug is `slug` or begins with it. `fleet` dispatches, by
+        default the person's.
+        """
         fleet = fleet or self.fleet
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
@@ -134,7 +141,7 @@ class SimulatedScene:
         return ident
 
     def commit(self, slug: str, name: str = "work", text: str = "work\n") -> str:
-        """Commit a file in a task's worktree; return the commit's hash."""
+        """Write the file `name` in a task's worktree and commit it; return the commit's hash."""
         tree = f"{self.home}/{paths.worktree(PROJECT, slug)}"
         Path(tree, name).write_text(text, encoding="utf-8")
         self.git("add", name, cwd=tree)
@@ -148,7 +155,10 @@ class SimulatedScene:
 
     # the outside ------------------------------------------------------------------------------------------------------
     def agent(self, ident: str) -> Process:
-        """Return the living process of an agent; raise LookupError when it is dead or was never launched."""
+        """Return the process of an agent; raise LookupError when it is gone or was never launched.
+
+        A dead process is gone when the tmux server has noticed its death; until then it is returned as a zombie.
+        """
         return self.machine.process(Identity.parse(self.fleet.context.dispatch(ident).process or ""))
 
     def exit(self, ident: str, status: int = 0) -> None:
@@ -157,16 +167,16 @@ class SimulatedScene:
 
     @property
     def server(self) -> SimulatedServer:
-        """Return the newest living tmux server."""
+        """Return the newest living tmux server; raise IndexError when there is none."""
         return list(self.machine.servers.values())[-1]
 
     def pane(self, ident: str) -> SimulatedPane:
-        """Return the pane of a dispatch, on any living server."""
+        """Return the pane of a dispatch, on any living server; raise StopIteration when it has none."""
         panes = [pane for server in self.machine.servers.values() for pane in server.panes]
         return next(pane for pane in panes if pane.dispatch == ident)
 
     def reboot(self) -> None:
-        """Boot the machine again and open the home again."""
+        """Close every opened fleet, boot the machine again, and open the home again as `fleet`."""
         for fleet in self._opened:
             fleet.close()
         self._opened.clear()
@@ -174,7 +184,7 @@ class SimulatedScene:
         self.fleet = self.open()
 
     def git(self, *words: str, cwd: str | None = None) -> str:
-        """Run git in the repository and return its output."""
+        """Run git in the folder `cwd`, by default the repository; return its output, or raise CalledProcessError."""
         result = subprocess.run(["git", *words], cwd=cwd or self.repository, check=True, capture_output=True, text=True)
         return result.stdout.strip()
 

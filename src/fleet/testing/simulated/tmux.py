@@ -33,7 +33,7 @@ class SimulatedPane:
     home: str = ""
     stamped: bool = False
     attached: bool = False
-    # When the screen last changed. A test that writes the screen may say so here.
+    # When the screen last changed, in milliseconds since 1970. A test that writes the screen may say so here.
     active_at: int = 0
     title: str = ""
     screen: str = ""
@@ -120,14 +120,20 @@ class SimulatedServer:
                 self.close(pane)
 
     def close(self, pane: SimulatedPane) -> None:
-        """Close a pane and send SIGHUP to its process. The server exits with its last session."""
+        """Close a pane and, unless its process has died, send SIGHUP to all processes of its session.
+
+        The server exits with its last session.
+        """
         self.panes.remove(pane)
         if pane.ended is None:
             self._machine.table.hang_up(pane.process.pid)
         self.exit_if_empty()
 
     def exit_if_empty(self, *, now: bool = False) -> None:
-        """Exit if no session is left. A server that never had a session waits for one, unless `now`."""
+        """Exit if no session is left, and remove the socket if it is still this server's.
+
+        A server that never had a session waits for one, unless `now`.
+        """
         if not self.panes and (now or not self._waits_for_first):
             if self._is_on_socket():
                 os.unlink(self.socket)
@@ -188,9 +194,10 @@ class SimulatedTmux(Tmux):
         words: Sequence[str],
         lock: int,  # noqa: ARG002 - no process inherits the lock
     ) -> Identity | None:
-        """Create a session whose pane is stamped and runs the words; return the server's identity.
+        """Create a session whose pane is stamped and runs the command `words`; return the server's identity.
 
-        Raise TmuxRefused when no server answers (none is started), or when the session exists already.
+        Return None when the server's process cannot be identified. Raise TmuxRefused when no server answers (none is
+        started), or when the session exists already.
         """
 
         def act() -> Identity | None:
@@ -269,7 +276,7 @@ class SimulatedTmux(Tmux):
         self._funnel.through("tmux start-server", act)
 
     def _listing(self) -> Listing:
-        """Return what `listing` returns, without passing the funnel, so that it is not counted as an effect."""
+        """Return what `listing` returns, which calls this through the funnel."""
         server = self._server()
         if server is None:
             return Listing(server=None, why=self._why_silent())
@@ -292,14 +299,14 @@ class SimulatedTmux(Tmux):
         return f"no answer within {LIMIT:g} s" if lives else f"no server running on {self.socket}"
 
     def _pane(self, pane: Pane) -> SimulatedPane | None:
-        """Return the simulated pane for a listed pane; None when it is gone."""
+        """Return the simulated pane for a listed pane; None when it is gone or the server does not answer."""
         server = self._server()
         return next((each for each in server.panes if each.number == pane.number), None) if server else None
 
     def _is_same(self, server: SimulatedServer, there: SimulatedPane, listed: Pane) -> bool:
-        """Return whether the pane `there` is still the listed one: same dispatch and home, and stamped if that one was.
+        """Return whether the pane `there` is still the listed one: it names the same dispatch and the same home.
 
-        An unstamped pane must also be the only one of its session.
+        If the listed pane was stamped, `there` must be stamped, too; else it must be the only pane of its session.
         """
         if (there.dispatch, there.home) != (listed.dispatch, listed.home):
             return False
