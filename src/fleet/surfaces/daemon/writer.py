@@ -1,7 +1,7 @@
 """Group commit: requests that wait at the same time share one synced transaction, with a savepoint for each.
 
 One connection writes, and one thread at a time has the turn to use it. The event loop takes the turn for the quick requests
-that it has just read, which saves waking another thread. The writer's own thread takes the turn where the loop would have to
+that it has just read, which saves waking another thread, and for those that come while it performs them. The writer's own thread takes the turn where the loop would have to
 wait: for the requests of other threads, while another process writes, while the disk is slow, and on PostgreSQL.
 
 A refused request undoes only its own changes. A request is answered after the commit. A shared transaction is bounded in
@@ -120,6 +120,8 @@ class Writer:
         self.committed: Callable[[], None] = lambda: None
         # Called by the writer's thread when quick requests wait and it has nothing else to do.
         self.wake_loop: Callable[[], None] = lambda: None
+        # Called by the loop in its shared transaction when no quick request waits: adds those that have come meanwhile.
+        self.take_arrived: Callable[[], None] = lambda: None
         # Logs a request that could not be answered.
         self.log: Callable[..., None] = lambda *_event, **_facts: None
 
@@ -159,13 +161,13 @@ class Writer:
             raise WriterEnded
         self._quick.append(waiting)
 
-    def do_quick(self) -> None:
+    def do_quick(self) -> bool:
         """Commit the waiting quick requests: in the calling thread if that needs no waiting, else in the writer's.
 
-        The loop calls this when it has taken all requests that have come.
+        Return whether the calling thread did. The loop calls this when it has taken all requests that have come.
         """
         if not self._quick or self._is_awaited or not self._turn.acquire(blocking=False):
-            return  # the thread does them, or wakes the loop
+            return False  # the thread does them, or wakes the loop
         try:
             done = self._do_at_once()
             left = None if done else self._next_quick()
@@ -173,10 +175,11 @@ class Writer:
             self._turn.release()
         if left is not None:
             self.submit(left)  # the thread does the others with it
-            return
+            return False
         self._finish(done)
         if self._quick:
             self.wake_loop()
+        return bool(done)
 
     def commit(self, why: str, work: Callable[[Tx], T], by: Caller, request: tuple[object, ...]) -> T:
         """Commit one change for the calling thread, wait for the commit, and return its result or raise its error."""
@@ -268,6 +271,12 @@ class Writer:
         """Return the next quick request, or None. Only who has the turn calls it."""
         return self._quick.popleft() if self._quick else None
 
+    def _next_arrived(self) -> WaitingChange | None:
+        """Return the next quick request, also one that has come since the transaction was opened; None without one."""
+        if not self._quick:
+            self.take_arrived()
+        return self._next_quick()
+
     def _do_together(self, first: WaitingChange) -> list[WaitingChange]:
         """Perform a request, and those that wait behind it, in one transaction. Returns them with their outcomes."""
         self._leave_lock_to_others()
@@ -294,7 +303,7 @@ class Writer:
             is_open = store.open_shared_at_once(_NOBODY)
         except Exception:  # noqa: BLE001 - the thread meets it too, and tells
             is_open = False
-        return self._do_in(store, self._quick.popleft(), self._next_quick, waited=0.0) if is_open else []
+        return self._do_in(store, self._quick.popleft(), self._next_arrived, waited=0.0) if is_open else []
 
     def _do_in(
         self, store: Store, first: WaitingChange, more: Callable[[], WaitingChange | None], *, waited: float

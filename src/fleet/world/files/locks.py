@@ -59,7 +59,7 @@ class FileLock:
                 self.fd = self.fd if self.fd >= 0 else self._open()
                 if not (self._try() or self._wait(seconds)):
                     break
-                if is_same_file(self.path, self.fd):
+                if self._is_in_place():
                     return self.fd
                 self.give()
         except BaseException:
@@ -89,6 +89,10 @@ class FileLock:
         finally:
             probe.give()
         return True
+
+    def _is_in_place(self) -> bool:
+        """Return whether the open file is the one at the lock's path."""
+        return is_same_file(self.path, self.fd)
 
     def _open(self) -> int:
         """Open the lock file, create it and its folders if allowed, and return its descriptor."""
@@ -157,14 +161,17 @@ class WriterLock(FileLock):
     the next sync would have to write these to the disk too.
     """
 
-    __slots__ = ("_inode", "_times", "_written", "is_noted")
+    __slots__ = ("_file", "_now", "_times", "_written", "is_noted")
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._inode = 0
-        # What this object has written into the file, and the times that the file had then.
+        # The device and inode of the open file.
+        self._file = (0, 0)
+        # What this object has written into the file, and ctime and mtime of the file, in nanoseconds, at that time.
         self._written = b""
         self._times = (0, 0)
+        # The two times when the file was locked last.
+        self._now = (0, 0)
         # Whether the file still says what this object has noted last.
         self.is_noted = False
 
@@ -189,11 +196,12 @@ class WriterLock(FileLock):
         `numbers` are the device and inode of the database and of its log; -1 stands for a missing file. The note is not
         valid in a copy of the lock file.
         """
-        note = _NOTE % (self._inode, time_ns(), *numbers)
+        note = _NOTE % (self._file[1], time_ns(), *numbers)
         self._write(note, _NOTE_AT)
         # A file that is not there yet (-1) has to be looked for again.
         self._written = b"" if -1 in numbers else _HOLDER % os.getpid() + note
-        self._times = _times_of(self.fd)
+        status = os.fstat(self.fd)
+        self._times = status.st_ctime_ns, status.st_mtime_ns
 
     def holder(self) -> str:
         """Return the process that locked the file last, as text for people only."""
@@ -206,16 +214,26 @@ class WriterLock(FileLock):
 
     def _open(self) -> int:
         fd = os.open(self.path, self._flags, _MODE)
-        self._inode = os.fstat(fd).st_ino
+        status = os.fstat(fd)
+        self._file = status.st_dev, status.st_ino
         self._written = b""
         return fd
+
+    def _is_in_place(self) -> bool:
+        """Return whether the open file is the one at the lock's path, and keep that file's times for `_is_as_written`."""
+        try:
+            there = os.lstat(self.path)
+        except FileNotFoundError:
+            return False
+        self._now = there.st_ctime_ns, there.st_mtime_ns
+        return (there.st_dev, there.st_ino) == self._file
 
     def _is_as_written(self) -> bool:
         """Return whether the file is as this object left it when it wrote its note; False when it wrote none."""
         return (
             self._written != b""
+            and self._now == self._times
             and os.pread(self.fd, _NOTE_AT + _NOTE_SIZE, 0) == self._written
-            and _times_of(self.fd) == self._times
         )
 
     def _write(self, text: bytes, at: int) -> None:
@@ -224,12 +242,6 @@ class WriterLock(FileLock):
             os.pwrite(self.fd, text, at)
         except OSError:
             pass  # the disk is full: people do not see the holder, and without the note one check less is made
-
-
-def _times_of(fd: int) -> tuple[int, int]:
-    """Return ctime and mtime of an open file: when it and when its content last changed, in nanoseconds."""
-    status = os.fstat(fd)
-    return status.st_ctime_ns, status.st_mtime_ns
 
 
 def lock_open_file(fd: int) -> None:

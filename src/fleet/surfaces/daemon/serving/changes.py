@@ -90,6 +90,8 @@ class ChangeFeed:
 
     def notice(self) -> None:
         """Let the thread look for new operations soon, because something was committed."""
+        if self._has_news:
+            return  # the thread has not begun the look that it was told to make
         with self._changed:
             self._has_news = True
             self._changed.notify()

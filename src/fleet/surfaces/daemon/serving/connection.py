@@ -41,6 +41,10 @@ class Connection:
         # By home: which dispatches have started the client, as `marks_above` has read from its parents' environments.
         self.marks: dict[str, list[str]] = {}
         self.is_open = True
+        # Whether the loop is to close the connection, because the client has closed its end or exceeds a limit, and the
+        # words for the log when it exceeds one.
+        self.is_over = False
+        self.exceeds = ""
         # How many requests of this client are at work.
         self.at_work = 0
         # The bytes of the requests at work, and of those that were done since the connection last had none at work.

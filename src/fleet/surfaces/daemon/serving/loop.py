@@ -1,6 +1,7 @@
 """The daemon's event loop: accept connections, read requests and send answers in one thread.
 
-It performs quick requests itself while nothing makes it wait (see writer.py); other threads perform the rest.
+It performs quick requests itself while nothing makes it wait (see writer.py); other threads perform the rest. After such
+requests it looks for the next ones for a moment before it sleeps: to be woken takes longer than a client takes to ask again.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ MOST_AGENTS = 1_000
 MOST_HELD = 32 << 20
 _FEW = 1 << 14
 _AT_ONCE = 64
+# Seconds for which the loop looks for further requests before it sleeps, after it has performed some. With a single
+# processor it sleeps at once, because the clients need the processor to ask.
+_AWAKE = 0.0001 if (os.cpu_count() or 1) > 1 else 0.0
 # What the system says when no file descriptor is left.
 _NONE_LEFT = frozenset((errno.EMFILE, errno.ENFILE))
 # Seconds between two checks for stuck clients, while there may be some, and for socket files that were removed.
@@ -40,7 +44,8 @@ class SocketLoop:
     """The event loop over all connections of the daemon.
 
     It calls `greet` for a new connection, `take_line` for each line that arrives, `gone` for a connection that was closed,
-    and `work` when all requests that have come are taken. `listeners` maps each listener to whether it is for agents.
+    and `work` when all requests that have come are taken; `work` returns whether it has performed some. `listeners` maps
+    each listener to whether it is for agents.
     """
 
     def __init__(
@@ -50,7 +55,7 @@ class SocketLoop:
         greet: Callable[[Connection], None],
         take_line: Callable[[Connection, bytes], None],
         gone: Callable[[Connection], None],
-        work: Callable[[], None],
+        work: Callable[[], bool],
         log: Callable[..., None],
     ) -> None:
         # Each listening socket, and whether it is the one for agents.
@@ -76,6 +81,8 @@ class SocketLoop:
         # The same reason is not logged again.
         self._lasting: dict[object, str] = {}
         self._looked_at = 0.0
+        # Until this time the loop looks for events again and again instead of sleeping.
+        self._awake_until = 0.0
         self._patience = _LOOK
         self.connections: set[Connection] = set()
         # How many of them are at the agents' socket, and how many may be.
@@ -119,16 +126,40 @@ class SocketLoop:
 
     def run_once(self, seconds: float) -> None:
         """Wait at most this many seconds for events of the connections, and handle them."""
-        for key, events in self._selector.select(seconds):
+        for key, events in self._next_events(seconds):
             self._handle(key.data, events)
         self._flush_ready()
         try:
-            self._work()
+            if self._work():
+                self._awake_until = monotonic() + _AWAKE
         except Exception as error:  # noqa: BLE001 - the next requests are tried all the same
             self._log("failed at requests", why=f"{type(error).__name__}: {error}")
         if self._is_hung_up:
             self._is_hung_up = False
             self.hung_up()
+
+    def take_arrived(self) -> None:
+        """Take the requests that have come since the last look. `work` may call it while a transaction is open.
+
+        The rest is left to the next round, which does not wait: to send what waits, and to close a connection.
+        """
+        for key, events in self._selector.select(0):
+            connection = key.data
+            if events & selectors.EVENT_READ and isinstance(connection, Connection) and connection not in self._ready:
+                self._ready.append(connection)
+                self._read(connection)
+
+    def _next_events(self, seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """Return the events that have come; when there are none, wait at most `seconds` for the first one.
+
+        Shortly after requests were performed, look again and again before sleeping. Return at once when a connection is
+        ready.
+        """
+        while self._ready or (seconds and monotonic() < self._awake_until):
+            found = self._selector.select(0)
+            if found or self._ready:
+                return found
+        return self._selector.select(seconds)
 
     def stop_listening(self) -> None:
         """Accept no more connections, and remove the socket files."""
@@ -244,24 +275,34 @@ class SocketLoop:
 
         Close it when it is gone or exceeds a limit.
         """
-        try:
-            if events & selectors.EVENT_READ and not connection.receive():
-                self._close(connection)
-                return
+        if events & selectors.EVENT_READ:
+            self._read(connection)
+        else:
             self._take_lines(connection)
-        except TooMuch as error:
-            self._log("closed a connection", why=str(error))
-            self._close(connection)
-            return
         self._send(connection)
+
+    def _read(self, connection: Connection) -> None:
+        """Read from a connection and take its complete lines.
+
+        Mark it as over when the client has closed its end or exceeds a limit; `_send` then closes it.
+        """
+        try:
+            if connection.receive():
+                self._take_lines(connection)
+            else:
+                connection.is_over = True
+        except TooMuch as error:
+            connection.is_over, connection.exceeds = True, str(error)
 
     def _take_lines(self, connection: Connection) -> None:
         for line in connection.lines():
             self._take_line(connection, line)
 
     def _send(self, connection: Connection) -> None:
-        """Send what waits on a connection, and set the events to wait for. Close the connection when it is gone."""
-        if not connection.flush():
+        """Send what waits on a connection, and set the events to wait for. Close the connection when it is over."""
+        if connection.is_over or not connection.flush():
+            if connection.exceeds:
+                self._log("closed a connection", why=connection.exceeds)
             self._close(connection)
             return
         events = selectors.EVENT_READ if connection.has_room else 0

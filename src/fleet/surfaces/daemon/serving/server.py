@@ -100,6 +100,7 @@ class Server:
         """Start to listen and to push changes."""
         self._household.writer.committed = self.changes.notice
         self._household.writer.wake_loop = self.loop.wake
+        self._household.writer.take_arrived = self.loop.take_arrived
         self._household.writer.log = self._log
         self.changes.start()
         self.loop.open()
