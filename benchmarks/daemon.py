@@ -223,7 +223,8 @@ def _rate(home: Path, act: Callable[[Path, int, int, Barrier], None], clients: i
     for process in crowd:
         process.join()
     assert not any(process.exitcode for process in crowd), "a client failed"
-    return each * clients / (max(ends.get() for _ in crowd) - started)
+    last: float = max(ends.get() for _ in crowd)
+    return each * clients / (last - started)
 
 
 def _ask(home: Path, number: int, writes: int, line: Barrier) -> None:

@@ -128,7 +128,7 @@ class PostgresStore(Store):
         """Whether the connection broke during the last commit, so that it is unknown whether the commit was done."""
         return self._in_doubt and self._db.closed
 
-    def open_shared_at_once(self, by: Caller) -> bool:  # noqa: ARG002 - every statement waits for the server
+    def open_shared_at_once(self) -> bool:
         """Begin nothing and return False, because every statement waits for the server."""
         return False
 
@@ -139,7 +139,8 @@ class PostgresStore(Store):
         OutcomeUnknown, with `why`, when the server does not answer.
         """
         try:
-            return q.operation_by_key(self._begin(by), key=by.key)
+            self._begin()
+            return q.operation_by_key(self._tx(by), key=by.key)
         except (errors.StoreBusy, errors.StoreError, psycopg.Error) as error:
             raise errors.OutcomeUnknown(url=without_password(self._url), doing=why, key=by.key) from error
         finally:
@@ -155,7 +156,7 @@ class PostgresStore(Store):
             self._db = connect(self._url)
             return self._db.execute(words.encode())
 
-    def _begin(self, by: Caller) -> Tx:
+    def _begin(self) -> None:
         """Begin a transaction and wait for the writers' lock; raise StoreBusy when that takes too long."""
         self._in_doubt = False
         limit = max(1, int(self._wait * 1000))  # 0 would mean no limit
@@ -168,7 +169,6 @@ class PostgresStore(Store):
             self._undo()
             raise self._translated(error, "begin") from error
         self._refuse_newer(said)
-        return self._tx(by)
 
     def _tx(self, by: Caller) -> Tx:
         return PostgresTx(self._db, by)

@@ -149,7 +149,7 @@ class SqliteStore(Store):
         finally:
             db.close()
 
-    def open_shared_at_once(self, by: Caller) -> bool:
+    def open_shared_at_once(self) -> bool:
         """Begin a transaction that several requests share, without waiting.
 
         Return False, and begin none, when another process is writing.
@@ -157,12 +157,21 @@ class SqliteStore(Store):
         patience, wait = self.patience, self._wait
         self.patience = self._wait = 0
         try:
-            self.open_shared(by)
+            self.open_shared()
         except errors.StoreBusy:
             return False
         finally:
             self.patience, self._wait = patience, wait
         return True
+
+    def checkpoint(self) -> None:
+        """Copy the write-ahead log into the database, as far as no reader needs the older pages. Keeps no writer waiting."""
+        self._refuse_replaced()
+        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def leave_checkpoints(self, pages: int) -> None:
+        """Let a commit copy the write-ahead log only when the log has this many pages. Another thread copies it earlier."""
+        self._db.execute(f"PRAGMA wal_autocheckpoint = {pages:d}")
 
     def close(self) -> None:
         """Close the database and its lock."""
@@ -218,7 +227,7 @@ class SqliteStore(Store):
             return self._unreadable("it is empty")
         return errors.StoreForeign(path=self.path)
 
-    def _begin(self, by: Caller) -> Tx:
+    def _begin(self) -> None:
         """Wait for the turn to write and begin a transaction.
 
         Raise StoreBusy when that takes too long, StoreNewer or StoreReplaced when the database was migrated by a newer
@@ -241,7 +250,6 @@ class SqliteStore(Store):
             if known is error:
                 raise
             raise known from error
-        return self._tx(by)
 
     def _tx(self, by: Caller) -> Tx:
         return SqliteTx(self._db, by)

@@ -167,7 +167,8 @@ class Store:
         """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction(f"transaction {why!r}")
-        tx = self._begin(by)
+        self._begin()
+        tx = self._tx(by)
         self._funnel.shut(why)
         try:
             is_new, result = self._perform(tx, why, work, request)
@@ -187,17 +188,17 @@ class Store:
         return result
 
     # several requests in one synced transaction: see surfaces/daemon/writer.py ----------------------------------------
-    def open_shared(self, by: Caller) -> None:
+    def open_shared(self) -> None:
         """Begin a transaction that several requests share; `close_shared` ends it.
 
         Until it ends, this thread may not perform effects outside the database.
         """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction("shared transaction")
-        self._begin(by)
+        self._begin()
         self._funnel.shut("shared transaction")
 
-    def open_shared_at_once(self, by: Caller) -> bool:
+    def open_shared_at_once(self) -> bool:
         """Begin a shared transaction as `open_shared` does, if that needs no waiting; return whether it was begun.
 
         Always False when the database is a server.
@@ -313,7 +314,7 @@ class Store:
             msg = "this store was opened by the parent process; open it again in the child"
             raise RuntimeError(msg)
 
-    def _begin(self, by: Caller) -> Tx:
+    def _begin(self) -> None:
         """Wait for the writers' lock and begin a transaction."""
         raise NotImplementedError
 

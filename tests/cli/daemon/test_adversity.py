@@ -149,8 +149,8 @@ def test_a_server_that_went_away_before_the_commit_has_changed_nothing(writer, s
     outcomes: dict = {}
     store = writer._opened()
 
-    def ended(_by) -> None:
-        type(store).open_shared(store, _by)
+    def ended() -> None:
+        type(store).open_shared(store)
         server.end()
 
     store.open_shared = ended

@@ -1,6 +1,8 @@
 """Group commit: requests share one synced transaction, each undoes only itself, and none is answered before the commit."""
 
+import sqlite3
 import threading
+from time import monotonic
 
 import pytest
 
@@ -9,8 +11,11 @@ from fleet.api.fleet import Fleet
 from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.store.registry import open_store
+from fleet.store.sqlite import SqliteStore
+from fleet.surfaces.daemon.checkpoints import EVERY, LAST_RESORT, Checkpoints
 from fleet.surfaces.daemon.household import Household
 from fleet.surfaces.daemon.writer import SharedStore, WaitingChange, Writer
+from fleet.testing.crash.scenarios import until
 from fleet.verbs.projects.register import register
 from fleet.world.files.locks import WriterLock
 from fleet.world.funnel import Funnel
@@ -201,6 +206,35 @@ def test_the_loop_commits_quick_requests_itself_when_nobody_else_writes(writer, 
     assert projects(writer, home) == ["p0", "p1", "p2"]
 
 
+def test_quick_requests_that_come_while_the_loop_performs_others_join_their_transaction(writer, home, store_url):
+    finished: list[tuple[int, bool]] = []
+    coming = [2, 1]
+    writer._opened()
+    writer.take_arrived = lambda: writer.add_quick(quick(writer, coming.pop(), finished)) if coming else None
+    writer.add_quick(quick(writer, 0, finished))
+    has_done = writer.do_quick()
+    is_here = store_url == "sqlite"
+    assert has_done == is_here
+    assert finished == ([(0, True), (1, True), (2, True)] if is_here else [])
+    writer.start()
+    writer.stop()
+    assert (writer.figures.batches, writer.figures.largest) == (1, 3 if is_here else 1)
+    assert not writer.do_quick()
+
+
+def test_what_comes_while_the_loop_performs_requests_joins_only_within_the_limits_of_a_transaction(writer, store_url):
+    if store_url != "sqlite":
+        return  # the thread takes what waits
+    finished: list[tuple[int, bool]] = []
+    writer._opened()
+    writer._most = 2
+    coming = iter(range(1, 10))
+    writer.take_arrived = lambda: writer.add_quick(quick(writer, next(coming), finished))
+    writer.add_quick(quick(writer, 0, finished))
+    writer.do_quick()
+    assert finished == [(0, True), (1, True)]
+
+
 def test_the_loop_waits_for_no_other_process(writer, home):
     finished: list[tuple[int, bool]] = []
     other = WriterLock(str(home / paths.WRITERS_LOCK))
@@ -323,3 +357,100 @@ def test_the_writer_keeps_the_fleets_of_its_askers_apart(writer, home):
     assert asked("ann") is ann
     with pytest.raises(errors.ActorIsGiven):
         asked("ann", FLEET_DISPATCH_ID="0123abcd")
+
+
+# the write-ahead log, which is copied beside the commits --------------------------------------------------------------
+@pytest.fixture
+def writing(home):
+    """A connection that writes, as the daemon's writer does, to a new home."""
+    Fleet.open(str(home)).close()
+    store = SqliteStore(str(home), Funnel(), wait=1.0)
+    store.leave_checkpoints(LAST_RESORT)
+    yield store
+    store.close()
+
+
+def write_project(store: SqliteStore, name: str) -> None:
+    change = register(name=name, path=f"/repositories/{name}")
+    store.transact(change.why, change.work, Caller(actor="ann", at=1, key=name), *change.request)
+
+
+def copied(home) -> list[str]:
+    """The projects in the database itself, without those that are only in its log."""
+    with sqlite3.connect(f"file:{home}/{paths.DATABASE}?immutable=1", uri=True) as database:
+        found = [name for (name,) in database.execute("SELECT name FROM projects ORDER BY name")]
+    database.close()
+    return found
+
+
+def test_the_log_is_copied_after_many_requests_and_not_before(home, writing):
+    checkpoints = Checkpoints(lambda: SqliteStore(str(home), Funnel(), wait=1.0))
+    checkpoints.start()
+    write_project(writing, "web")
+    checkpoints.count(EVERY - 1)
+    assert copied(home) == []
+    checkpoints.count(1)
+    until(lambda: copied(home) == ["web"])
+    write_project(writing, "api")
+    checkpoints.count(EVERY - 1)
+    checkpoints.stop(60.0)
+    assert copied(home) == ["web"]
+
+
+def test_the_log_is_copied_while_a_transaction_is_open(home, writing):
+    checkpoints = Checkpoints(lambda: SqliteStore(str(home), Funnel(), wait=1.0))
+    checkpoints.start()
+    write_project(writing, "web")
+    writing.open_shared()
+    checkpoints.count(EVERY)
+    until(lambda: copied(home) == ["web"])
+    writing.close_shared("undo", commit=False)
+    checkpoints.stop(60.0)
+
+
+def test_a_store_that_cannot_be_opened_or_was_replaced_is_opened_again_the_next_time(home, writing):
+    opened, has_tried = [], threading.Semaphore(0)
+
+    def open_store() -> SqliteStore:
+        has_tried.release()
+        if not opened:
+            opened.append(None)
+            raise OSError("no room")
+        opened.append(SqliteStore(str(home), Funnel(), wait=1.0))
+        return opened[-1]
+
+    checkpoints = Checkpoints(open_store)
+    checkpoints.start()
+    write_project(writing, "web")
+    for _ in range(2):
+        checkpoints.count(EVERY)
+        has_tried.acquire(timeout=60)
+    until(lambda: copied(home) == ["web"])
+    opened[-1]._file = (0, 0)  # as if the path led to another file now
+    write_project(writing, "api")
+    checkpoints.count(EVERY)
+    checkpoints.count(EVERY)
+    until(lambda: copied(home) == ["api", "web"])
+    checkpoints.stop(60.0)
+    assert len(opened) == 3
+
+
+def test_the_writer_of_a_daemon_leaves_the_copying_to_that_thread(home, writing):
+    household = Household(str(home), home_record.read(str(home)), Funnel())
+    store = household._open_writing()
+    assert store._db.execute("PRAGMA wal_autocheckpoint").fetchone() == (LAST_RESORT,)
+    store.close()
+    household.serve()
+    for number in range(EVERY):
+        change = register(name=f"p{number}", path=f"/repositories/p{number}")
+        by = Caller(actor="ann", at=1, key=f"p{number}")
+        household.writer.commit(change.why, change.work, by, change.request)
+    until(lambda: "p0" in copied(home))
+    household.end(monotonic() + 60)
+
+
+def test_a_store_on_a_server_has_no_such_thread(home, writing):
+    record = home_record.read(str(home))
+    record.database = "postgresql"
+    household = Household(str(home), record, Funnel())
+    assert household._checkpoints is None

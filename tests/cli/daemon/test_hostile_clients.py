@@ -8,7 +8,7 @@ from threading import Event, Lock, Thread
 import pytest
 
 from fleet.errors.refused import Refused
-from fleet.surfaces.daemon.serving import children
+from fleet.surfaces.daemon.serving import children, loop
 from fleet.surfaces.daemon.serving.children import Children
 from fleet.surfaces.daemon.serving.connection import LONGEST_LINE, LONGEST_LINE_OF_AGENTS, PATIENCE
 from fleet.surfaces.daemon.serving.loop import SocketLoop
@@ -287,6 +287,61 @@ def test_half_a_line_a_byte_a_second_and_an_unread_answer_are_cut_off_after_30_s
     assert is_open(silent)
     for client in clients:
         client.close()
+
+
+def test_what_arrives_while_requests_are_performed_is_taken_but_no_connection_is_closed_meanwhile(doors):
+    asking, leaving, flooding = [doors.client() for _ in range(3)]
+    gone, open_meanwhile = [], []
+    doors.loop._gone = gone.append
+
+    def work() -> bool:
+        if doors.taken == [b"first"]:
+            asking.send(b"second\n")
+            leaving.close()
+            flooding.send(b"x" * 8)
+            doors.loop.take_arrived()
+            doors.loop.take_arrived()
+            open_meanwhile.append((list(doors.taken), list(gone), len(doors.loop.connections)))
+        return False
+
+    doors.loop._work = work
+    for connection in doors.loop.connections:
+        connection._longest = 6
+    asking.send(b"first\n")
+    doors.loop.run_once(0)
+    assert open_meanwhile == [([b"first", b"second"], [], 3)]
+    asked_for = []
+    select = doors.loop._selector.select
+    doors.loop._selector.select = lambda seconds: asked_for.append(seconds) or select(seconds)
+    doors.loop.run_once(60)
+    assert asked_for == [0]
+    assert len(gone) == 2
+    assert doors.logged == ["closed a connection"]
+    assert is_open(asking)
+    for sock in (asking, flooding):
+        sock.close()
+
+
+def test_after_requests_the_loop_looks_for_more_before_it_sleeps(doors, monkeypatch):
+    asked_for = []
+
+    def select(seconds: float) -> list:
+        doors.now += loop._AWAKE / 3
+        asked_for.append(seconds)
+        return []
+
+    monkeypatch.setattr(loop, "_AWAKE", 0.0001)
+    doors.loop._selector.select = select
+    doors.loop._work = lambda: True
+    doors.loop.run_once(0)
+    doors.loop._work = lambda: False
+    doors.loop.run_once(5.0)
+    assert asked_for == [0, *[0] * (len(asked_for) - 2), 5.0]
+    assert len(asked_for) > 3
+    asked_for.clear()
+    doors.loop.run_once(5.0)
+    assert asked_for == [5.0]
+    del doors.loop._selector.select
 
 
 def test_an_unexpected_error_costs_only_the_connection_that_it_is_of(doors):

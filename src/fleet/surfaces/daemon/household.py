@@ -14,6 +14,7 @@ from fleet.model import FLEET_DISPATCH_ID
 from fleet.model.agents.actors import identify_actor
 from fleet.store.registry import open_store
 from fleet.store.sqlite import SqliteStore
+from fleet.surfaces.daemon.checkpoints import LAST_RESORT, Checkpoints
 from fleet.surfaces.daemon.writer import SharedStore, Writer
 from fleet.world.files.daemon_process import DaemonProcess
 from fleet.world.process import surroundings
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 ACTOR = "fleet-daemon"
 # How many fleets, one for each asker, a thread keeps at once.
 _MOST_KEPT = 256
+# Seconds that the thread of the checkpoints waits for another program that holds the database.
+_PATIENCE = 1.0
 # Errors after which a thread opens its connection to the store again.
 _STALE = (errors.StoreError,)
 
@@ -85,18 +88,27 @@ class Household(FleetOpener):
         self.record = record
         self.funnel = funnel
         self.writer = Writer(self._open_writing)
+        # None when the store is on a server.
+        self._checkpoints: Checkpoints | None = None
+        if record.database == SqliteStore.kind:
+            self._checkpoints = Checkpoints(lambda: SqliteStore(home, funnel, wait=_PATIENCE))
         self._own = local()
         self._process = DaemonProcess()
 
     def serve(self) -> None:
         """Start the writer, and let every `Fleet.open` in this process open this home."""
         self.writer.start()
+        if self._checkpoints is not None:
+            self.writer.counted = self._checkpoints.count
+            self._checkpoints.start()
         Actor.opener = self
 
     def end(self, until: float) -> None:
         """Commit what waits for the writer, and stop the writer. Wait at most until this monotonic time."""
         Actor.opener = None
         self.writer.stop(max(0.0, until - monotonic()))
+        if self._checkpoints is not None:
+            self._checkpoints.stop(max(0.0, until - monotonic()))
 
     def open(self, actor: str | None = None) -> Fleet:
         """Return a new Fleet for whoever sent the request that this thread works on (the asker).
@@ -164,6 +176,7 @@ class Household(FleetOpener):
         """Open the writer's connection to the store. With SQLite, it waits for the write lock without a time limit."""
         store = open_store(self.home, self.funnel, had=self.record.database)
         if isinstance(store, SqliteStore):
+            store.leave_checkpoints(LAST_RESORT)
             store.patience = None  # only a thread that waits in the kernel's queue gets its turn among other processes
         return store
 

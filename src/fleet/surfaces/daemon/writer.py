@@ -118,6 +118,8 @@ class Writer:
         self.figures = Figures()
         # Called after each commit, by the thread that made it.
         self.committed: Callable[[], None] = lambda: None
+        # Called with the number of requests of each transaction, by the thread that performed them.
+        self.counted: Callable[[int], None] = lambda _requests: None
         # Called by the writer's thread when quick requests wait and it has nothing else to do.
         self.wake_loop: Callable[[], None] = lambda: None
         # Called by the loop in its shared transaction when no quick request waits: adds those that have come meanwhile.
@@ -283,7 +285,7 @@ class Writer:
         asked_at = monotonic()
         try:
             store = self._opened()
-            store.open_shared(_NOBODY)
+            store.open_shared()
         except BaseException as error:  # noqa: BLE001 - the store cannot be written: who asked is told
             first.error = error
             self._forget_store()
@@ -300,7 +302,7 @@ class Writer:
             return []
         self._leave_lock_to_others()
         try:
-            is_open = store.open_shared_at_once(_NOBODY)
+            is_open = store.open_shared_at_once()
         except Exception:  # noqa: BLE001 - the thread meets it too, and tells
             is_open = False
         return self._do_in(store, self._quick.popleft(), self._next_arrived, waited=0.0) if is_open else []
@@ -382,6 +384,7 @@ class Writer:
         self.figures.batches += 1
         self.figures.requests += len(batch)
         self.figures.largest = max(self.figures.largest, len(batch))
+        self.counted(len(batch))
 
     def _opened(self) -> Store:
         if self.store is None:

@@ -33,6 +33,8 @@ _AT_ONCE = 64
 # Seconds for which the loop looks for further requests before it sleeps, after it has performed some. With a single
 # processor it sleeps at once, because the clients need the processor to ask.
 _AWAKE = 0.0001 if (os.cpu_count() or 1) > 1 else 0.0
+# With fewer clients than this, nothing is expected to come while requests are performed.
+_SEVERAL = 2
 # What the system says when no file descriptor is left.
 _NONE_LEFT = frozenset((errno.EMFILE, errno.ENFILE))
 # Seconds between two checks for stuck clients, while there may be some, and for socket files that were removed.
@@ -141,8 +143,11 @@ class SocketLoop:
     def take_arrived(self) -> None:
         """Take the requests that have come since the last look. `work` may call it while a transaction is open.
 
-        The rest is left to the next round, which does not wait: to send what waits, and to close a connection.
+        The rest is left to the next round, which does not wait: to send what waits, and to close a connection. With a
+        single client, who asks after the answer, there is nothing to take.
         """
+        if len(self.connections) < _SEVERAL:
+            return
         for key, events in self._selector.select(0):
             connection = key.data
             if events & selectors.EVENT_READ and isinstance(connection, Connection) and connection not in self._ready:
