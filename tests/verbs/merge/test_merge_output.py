@@ -52,6 +52,27 @@ def test_a_running_merge_shows_what_verify_has_printed_so_far_for_every_task_of_
     assert seen["meanwhile"] == ["half way\n"] * 2
 
 
+def test_a_merge_is_followed_until_it_has_ended(merging, monkeypatch):
+    acting, watching = merging.open(), merging.open()
+    record, following = acting.world.programs.record, []
+
+    def recorded(effect, words, *, path, **options):
+        if effect != "verify":
+            return record(effect, words, path=path, **options)
+        coming = watching.agents.follow(finishers(merging)["a"])
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        for text in ("half way\n", "half way\nnearly\n"):
+            Path(path).write_text(text, encoding="utf-8")
+            following.append(next(coming))
+        following.append(coming)
+        return record(effect, words, path=path, **options)
+
+    monkeypatch.setattr(acting.world.programs, "record", recorded)
+    acting.merge.together(project=PROJECT, slugs=["a"])
+    assert following[:2] == [["half way"], ["nearly"]]
+    list(following[2])  # it ends
+
+
 def test_after_it_each_finisher_says_where_the_output_of_verify_is(merging, monkeypatch):
     acting, known = merging.open(), {}
     merge = acting.world.git.merge

@@ -88,16 +88,18 @@ class Agents(Part):
         return running_output(self._by.view, row)
 
     def follow(self, ident: str) -> Iterator[Lines]:
-        """Yield an agent's output so far, then each batch of new lines, until the agent has ended.
+        """Yield an agent's output so far, then each batch of new lines, until the agent, or the merge, has ended.
 
-        Each item is a list of complete lines; the first has all that are there at the call.
+        Each item is a list of complete lines; the first has all that are there when the iteration begins. Lines may come
+        again when the agent's program redraws its screen. Raise what `screen` raises, such as Absent for an agent that has
+        not started.
         """
         from fleet.model.text.following import new_lines
 
         shown: Lines = []
         while True:
             pane = self._pane(ident)
-            is_over = (pane is None or pane.dead) and not self._is_duty(ident)
+            is_over = (pane is None or pane.dead) and not self._works_without_session(ident)
             lines = [line.rstrip() for line in self.screen(ident, history=True).split("\n")]
             lines = lines[:-1] if is_over or pane is None else lines[:-2]
             if new := new_lines(shown, lines):
@@ -154,13 +156,18 @@ class Agents(Part):
         row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
         return row is not None and is_held_by_daemon(row) and is_unfinished(row)
 
+    def _works_without_session(self, ident: str) -> bool:
+        """Whether the dispatch is unfinished and needs no session: a merge, or a coordinator that the daemon plays."""
+        row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+        return row is not None and is_unfinished(row) and (is_held_by_daemon(row) or row.kind == "finisher")
+
     def _pane(self, ident: str) -> Pane | None:
         """Return the tmux pane of an agent; None when it has none.
 
         Raise TmuxRefused when tmux does not answer and the agent has not ended, so that its pane may exist.
         """
         listing = self._by.world.tmux.listing()
-        if listing.silent and not self._is_duty(ident):
+        if listing.silent and not self._works_without_session(ident):
             row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
             if row is not None and is_unfinished(row):
                 raise errors.TmuxRefused(what="answer", why=f"{listing.why}; {ident} may be there nevertheless")
