@@ -109,9 +109,10 @@ class Permits:
         raise _not_allowed(act, agent, rule)
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
-        """Raise NotAllowed for an act in a project (None: unknown) that is not the speaker's own.
+        """Raise NotAllowed unless `project` is the speaker's own. None, an unknown project, is always refused.
 
-        Only a coordinator may hand off another agent.
+        The act "coord.hand_off" is also refused to everybody but a coordinator: it gets here only when it is done to
+        another agent than the speaker.
         """
         is_coordinator = speaker.role == roles.COORDINATOR
         if speaker.project is None or speaker.project != project or (not is_coordinator and act == "coord.hand_off"):

@@ -76,10 +76,11 @@ class Watch:
         self._clock.wait(_AFTER_TROUBLE)
 
     def _begin(self) -> bool:
-        """Take the project's watch gate.
+        """Take the project's watch gate, and return whether it was taken.
 
-        Returns False when another watch holds it, or when no agent coordinates the project. `run` calls this again
-        after it has given the gate back: a coordinator that started while the gate was taken has not started a watch.
+        It is not taken when another watch holds it, or when no agent coordinates the project. `run` calls this once
+        more after it has given the gate back, because a coordinator that began meanwhile saw the gate held and started
+        no watch.
         """
         with Fleet.open(actor=ACTOR) as fleet:
             if not wake.watched_coordinators(fleet.context, self._project):

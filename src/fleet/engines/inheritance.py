@@ -43,7 +43,10 @@ def lacking(given: Mapping[str, str], names: Iterable[str]) -> list[str]:
 
 
 def inherited(given: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
-    """Return the variables of an environment that match the names and patterns in `named`."""
+    """Return the variables of an environment that are named in `named` or match a pattern there, as `is_named` decides.
+
+    TERM, GIT_* and some others are returned only when they are named in full.
+    """
     kept = tuple(named)
     return {name: value for name, value in given.items() if is_named(name, kept)}
 

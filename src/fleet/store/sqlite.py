@@ -181,8 +181,9 @@ class SqliteStore(Store):
     def _open(self) -> sqlite.Connection:
         """Open the database and return the connection.
 
-        Raise MissingDatabase when there is none, OldDatabase when its schema version is not this program's, and a
-        StoreError when it cannot be used.
+        On a full disk, set `_is_full` and return a connection to an empty database in memory: reads and writes then
+        open the file themselves. Raise MissingDatabase when there is none, OldDatabase when its schema version is older
+        or newer than this program's, and a StoreError when it cannot be used.
         """
         if not os.path.lexists(self.path):
             raise MissingDatabase

@@ -85,9 +85,10 @@ class ConfinedPart:
             self._check(whole, speaker, project)
 
     def _check(self, whole: str, speaker: Speaker, project: object) -> None:
-        """Raise NotAllowed when what the method `whole` reads does not belong to the agent's own project.
+        """Raise NotAllowed unless `project`, whose data a method reads, is the agent's own project.
 
-        `project` is the project that it belongs to.
+        `whole` is the method's full name, such as `tasks.show`, for the error. Raise it also when `project` is None
+        (unknown) or the agent has no project.
         """
         reads.check_project(whole, speaker.role, who=_name_of(speaker), own=speaker.project, named=project)
 

@@ -88,8 +88,9 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Question
 def _text_for_person(call: dict[str, object], command: str) -> str:
     """Return the text that shows a tool call to a person who is asked to allow it.
 
-    It is the command, followed by any other fields of the call as JSON; without a command (''), all fields as JSON. A
-    command that begins with a brace gets a space before it, so that nobody takes it for JSON.
+    It is the command, followed by the call's other fields as JSON, without `description`, `timeout` and
+    `run_in_background`. Without a command (''), it is all fields as JSON. A command that begins with a brace gets a
+    space before it, so that nobody takes it for JSON.
     """
     if not command:
         return clean(jsontext.dumps(call), _LONGEST)

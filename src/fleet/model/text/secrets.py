@@ -72,5 +72,8 @@ def _is_secret(name: str) -> bool:
 
 
 def _without_user(found: re.Match[str]) -> str:
-    """Return a matched address without its user and password; unchanged for the user `git`."""
+    """Return a match of _USERINFO, SCHEME://USER:PASSWORD@, with "…" in place of user and password.
+
+    Unchanged when it has only the user `git`.
+    """
     return found[0] if found["user"] in _SAFE_USERS else f"{found['scheme']}{HIDDEN}@"

@@ -306,7 +306,11 @@ def _situation(context: Context, project: str, told_at: int) -> Situation:
 
 
 def _is_overdue(context: Context, row: Dispatch, now: int) -> bool:
-    """Return whether an agent should have exited by now: the grace after its report, or after the request to exit, is over."""
+    """Return whether a running agent should have exited by now.
+
+    If it was asked to exit, the grace after the request must be over; otherwise the grace after its report. False when
+    it was neither asked nor has reported, and when the dispatch is not in flight.
+    """
     if not is_in_flight(row):
         return False
     asked = row.asked_at is not None and now - row.asked_at >= duration(context.settings().exit_grace)

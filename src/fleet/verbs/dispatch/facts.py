@@ -238,8 +238,9 @@ def _proof_of_overdue_end(row: Dispatch, task: TaskState | None, now: int) -> st
 def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
     """Return why a pending dispatch may still be launched; "" when it never will be.
 
-    Reasons are its living dispatcher, a program that is creating a resource for it, or its session. The dispatcher is
-    checked first, so that the later checks see everything it made before it died.
+    The reason is, in this order: a program is creating a resource for it; its session lives, or cannot be judged; it
+    has no session yet, and its dispatcher lives and has not given up. A dispatcher that still lives is no reason once
+    the session that it made is gone.
     """
     spawner = Identity.parse(row.spawner)
     is_dispatcher_gone = (

@@ -42,10 +42,13 @@ _RELEASE_ORDER = {kind.name: number for number, kind in enumerate(ORDER)}
 
 
 def reclaim(context: Context, ident: str) -> list[str]:
-    """Release the claims of an ended dispatch, last made first, and archive the dispatch when all are released.
+    """Release what an ended dispatch holds, last made first, and archive the dispatch when it holds nothing any more.
 
-    Returns one line for each resource that could not be released, with the reason. [] also when the dispatch is unfinished
-    or archived: nothing is done then.
+    The task's half-made resources are removed too. Its worktree and folder are released only if this dispatch owns them
+    and the task is archived; until then the dispatch is not archived either.
+
+    Returns one line for each resource that could not be released, with the reason. When another home owns the dispatch,
+    nothing is done, and one line says so. [] also when nothing is done because the dispatch is unfinished or archived.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or is_unfinished(row):

@@ -75,7 +75,11 @@ def run_to_end(context: Context, ident: str, tell: Tell, wanted: StillWanted) ->
 
 
 def release_all(context: Context, job: Job) -> list[str]:
-    """Remove all worktrees of a cancelled job; uncommitted work is kept in refs. Returns what could not be removed, and why."""
+    """End and archive the tasks of a cancelled job's items as abandoned, and remove their worktrees.
+
+    Uncommitted work is kept in refs. An item on which an attempt still works is left as it is. Returns what could not
+    be removed, and why.
+    """
     place = {"project": job.project, "job": job.id}
     left = []
     for row in context.store.read(lambda rows: q.open_tasks_of_job(rows, **place)):
@@ -311,7 +315,11 @@ class Runner:
         return ended
 
     def _record_outcomes(self, ended: list[ItemAttempt], part: JobPart) -> None:
-        """Record the next states of the items whose attempts have ended; then stop or pause the job if too many failed."""
+        """Record the next states of the items whose attempts have ended.
+
+        Items that a usage limit ended go back to waiting. In the part "map", then raise JobFailed when an item is dead
+        and `on_failure` is "stop", and _Halt, which pauses the job, when many items failed alike.
+        """
         ended = self._put_back_limited(ended)
         if not ended:
             return

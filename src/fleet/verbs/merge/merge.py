@@ -149,7 +149,10 @@ def _refuse_without_branch(context: Context, project: str, slug: str, state: Tas
 
 
 def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState, elsewhere: Elsewhere) -> NoReturn:
-    """Park the task at the stage that can continue it, and raise NotMergeable with the reason."""
+    """Park the task at `elsewhere.stage`, and raise NotMergeable; the reason of both is `elsewhere.why`.
+
+    A task that somebody has changed since it was read as `state` is not parked, only refused.
+    """
     _park_task(context, project, slug, state, elsewhere.why, stage=elsewhere.stage)
     advice = f"bring its work onto {task_branch(slug)}, then `fleet task retry {slug} -p {project}`"
     raise errors.NotMergeable(project=project, slug=slug, why=elsewhere.why, advice=advice, stage=elsewhere.stage)

@@ -60,10 +60,12 @@ def judged_commit(context: Context, project: str, slug: str, *, accept: bool, se
 
 
 def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]) -> Work:
-    """Return what a reviewer sees: the task, its commit, whether the branch moved since the report, and the diff.
+    """Return what a reviewer sees: the task, its commit, and the diff to the target branch.
 
-    The field `since` is the difference to the commit of the last verdict, or to the reported commit when the branch
-    moved; None when there is no such commit, or the branch is still at it. `verify` is always None.
+    It also says whether the branch has moved since the report. The field `since` is what changed since an earlier
+    commit: the reported one when the branch has moved since the report, else that of the last verdict that names one.
+    It is None when there is no such commit, it is gone from the repository, or the branch is still at it. `verify` is
+    always None.
     """
     repository = context.project(task.project).path
     integration, onto = integration_branch(context, task.project, repository)

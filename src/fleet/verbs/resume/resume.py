@@ -263,7 +263,11 @@ def _resume_coordinator(context: Context, row: Dispatch) -> Resumed:
 
 
 def conversation_of_coordinator(context: Context, row: Dispatch) -> tuple[str | None, bool]:
-    """Return the id of a coordinator's conversation (None when unknown), and whether a successor can continue it."""
+    """Return the id of a coordinator's conversation (None when unknown), and whether a successor can continue it.
+
+    An unknown one can be continued if the engine resumes without an id. Raise a FleetError when the engine's file is
+    gone.
+    """
     engine = read_engine(context.world.home, row.engine or "")
     known = _conversation_of(context, engine, row)
     return known, conversation.can_continue(engine, known)

@@ -50,9 +50,9 @@ _DESCRIPTORS = "/proc/self/fd"
 def run(words: list[str]) -> tuple[int | None, str | None]:
     """Let the daemon run a command, and print its output. Returns the exit code and the request's idempotency key.
 
-    The code is None when this process has to run the command, and 1 when its output cannot be written; the key is None
-    when the daemon was not asked. For `fleet settle --hint`, only look whether a daemon is there: it notices the death
-    of an agent by itself.
+    The code is the command's, 1 when its output cannot be written, None when this process has to run the command. The
+    key is None when the daemon was not asked. `fleet settle --hint` is not sent, because a daemon notices by itself
+    that an agent has died: for it, return (0, None) when a daemon is there, else (None, None).
     """
     if words[:2] == _HINT:
         return (0 if is_there() else None), None

@@ -46,7 +46,9 @@ def run(*, event: str, engine: str) -> int:
 def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
     """Read the event from standard input, handle it, and print the reply for the engine if there is one.
 
-    `at` is when the hook was called. Returns the exit code.
+    It may wait long: for a person's answer, or, when the agent is idle, for messages. Returns the exit code: WAKE when
+    messages for an idle agent were printed on standard error, else 0. `at` is when the hook was called. Any error is
+    raised, and `run` records it.
     """
     text = (
         sys.stdin.buffer.read().decode("utf-8", "replace").strip()

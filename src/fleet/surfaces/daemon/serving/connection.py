@@ -115,7 +115,10 @@ class Connection:
             return sent == len(line)
 
     def _keep(self, line: bytes) -> None:
-        """Queue bytes to be sent. Mark the connection as closed when too many bytes wait."""
+        """Queue bytes to be sent; on a closed connection, drop them.
+
+        Mark the connection as closed when too many bytes wait.
+        """
         if not self.is_open:
             return
         if not self._outgoing:

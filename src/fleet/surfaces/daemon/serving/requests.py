@@ -226,9 +226,10 @@ def perform(fleet: Fleet, request: DaemonRequest, extra: Json | None = None) -> 
 
 
 def in_surroundings(request: DaemonRequest, act: Callable[[], dict[str, object]]) -> dict[str, object]:
-    """Call `act` in this thread while `surroundings` describes the asker (environment, directory), and return its answer.
+    """Call `act` while `surroundings` describes the asker to this thread (environment, directory); return its answer.
 
-    An error becomes an answer. Only SharedBroken is raised, because the writer then calls `act` again.
+    When `act` raises any error, return an answer that tells the client of it. Only SharedBroken is raised: the
+    transaction that several requests share was lost, and the writer calls `act` again.
     """
     try:
         surroundings.enter(request.surroundings)

@@ -99,7 +99,10 @@ def _why_no_command(context: Context) -> str:
 
 
 def _why_no_urls(context: Context) -> str:
-    """Return why no address can be notified; "" when one can."""
+    """Return why the channel "urls" cannot be tried: the setting `notify.urls` is empty; "" when it is not.
+
+    Whether apprise is installed is not checked.
+    """
     return "" if context.settings().notify_urls else "notify.urls is not set"
 
 
@@ -204,5 +207,5 @@ def _why_failed(program: str, done: Done) -> str:
 
 
 def _tried(channel: NoticeChannel, outcome: ChannelOutcome, text: str) -> ChannelTried:
-    """Return the outcome of one try to send a message to a channel."""
+    """Return the record of what became of a message on a channel. `text` says where it went, or why it was not sent."""
     return ChannelTried(channel=channel, outcome=outcome, text=text)

@@ -115,10 +115,11 @@ def _current_dispatch(context: Context, job: Job, item: Item) -> Dispatch | None
 
 
 def _outcome_without_verdict(context: Context, job: Job, item: Item, row: Dispatch | None) -> ItemOutcome | None:
-    """Return the outcome of an attempt that ended without a verdict on its item; None when the item was put back.
+    """Return the failure of an attempt that ended without a verdict on its item, or put the item back and return None.
 
     The item is put back to waiting when the attempt never began, or was interrupted because its runner or the machine
-    died. `row` is the attempt's dispatch, None when it had no unfinished one.
+    died. The failure is marked as parked when the attempt was stopped. `row` is the dispatch that this check found
+    unfinished, as it is now that it has ended; None when it found none.
     """
     slug = items.slug(job.id, item.id)
     task = context.store.read(lambda rows: q.task_whole(rows, project=job.project, slug=slug))

@@ -275,7 +275,11 @@ class StepRun:
         return StepResult(ok=True, status=ended.status, reason="", commits=commits)
 
     def _refusal(self) -> str:
-        """Return the words by which the step's engine says that it refused to run one of its tools; "" when there are none."""
+        """Return the text in the step's output with which the engine says that it refused a tool to its agent.
+
+        The pattern is `refused` in the engine's file. "" when the output has no such text, or the engine has no such
+        pattern.
+        """
         if self._engine is None or self._engine.refused is None:
             return ""
         for path in filter(os.path.exists, self.files):
