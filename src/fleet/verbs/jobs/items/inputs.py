@@ -52,11 +52,15 @@ def items_of(
 ) -> list[object]:
     """Return every item of the input, in order. `values` are the values of the placeholders in the input.
 
-    Raises JobFailed when the input cannot be read or is no list, or when an item is null, too long or nested too deep;
-    and the error with which `check_wanted` of the context stops the command.
+    Raises JobFailed when the input cannot be read or is no list, when a placeholder in it has no value that can be used,
+    or when an item is null, too long or nested too deep; and the error with which `check_wanted` of the context stops
+    the command.
     """
     try:
         contents = _select_items(workflow, _read_source(context, workflow, where, values, command_context))
+    except placeholders.Missing as error:
+        advice = "correct the input, or the value"
+        raise JobFailed(job=where.job, why=f"the input cannot be read: {error}", advice=advice) from None
     except RecursionError:
         why = f"the input is nested more than {items.DEEPEST} levels deep"
         raise JobFailed(job=where.job, why=why, advice="correct the input") from None
