@@ -29,7 +29,7 @@ def where(tmp_path: Path) -> Where:
 
 
 def read(where: Where, source: str, given: Any, select: str | None = None, **values: Any) -> list[object]:
-    workflow: Any = SimpleNamespace(name="j", map=SimpleNamespace(source=source, given=given, select=select))
+    workflow: Any = SimpleNamespace(name="n", map=SimpleNamespace(source=source, given=given, select=select))
     nobody: Any = None
     return inputs.items_of(nobody, workflow, where, values, nobody)
 
@@ -37,6 +37,7 @@ def read(where: Where, source: str, given: Any, select: str | None = None, **val
 def refusal(where: Where, source: str, given: Any, select: str | None = None, **values: Any) -> str:
     with pytest.raises(JobFailed) as raised:
         read(where, source, given, select, **values)
+    assert raised.value.facts["job"] == where.job
     return str(raised.value)
 
 

@@ -57,7 +57,7 @@ def items_of(
     the command.
     """
     try:
-        contents = _select_items(workflow, _read_source(context, workflow, where, values, command_context))
+        contents = _select_items(workflow, where.job, _read_source(context, workflow, where, values, command_context))
     except placeholders.Missing as error:
         advice = "correct the input, or the value"
         raise JobFailed(job=where.job, why=f"the input cannot be read: {error}", advice=advice) from None
@@ -209,19 +209,20 @@ def parse_input(text: str) -> object:
         return lines
 
 
-def _select_items(workflow: Workflow, given: object) -> list[object]:
+def _select_items(workflow: Workflow, job: str, given: object) -> list[object]:
     """Return the list that the workflow's JMESPath expression `select` picks from the input `given`.
 
-    Without an expression it is the input itself. Raises JobFailed when the result is not a list.
+    Without an expression it is the input itself. Raises JobFailed, which names the job by its id `job`, when the result is
+    not a list.
     """
     select = workflow.map.select
     try:
         selected = jmespath.search(select, given) if select else given
     except JMESPathError as error:
         why = f"select failed: {' '.join(str(error).split())}"
-        raise JobFailed(job=workflow.name, why=why, advice="try it with `jp`, on the input") from None
+        raise JobFailed(job=job, why=why, advice="try it with `jp`, on the input") from None
     if not isinstance(selected, list):
         shown = "nothing" if selected is None else f"a {type(selected).__name__}"
         advice = 'say which part is the list of items with select, like select: "items"'
-        raise JobFailed(job=workflow.name, why=f"the input is {shown}, not a list", advice=advice)
+        raise JobFailed(job=job, why=f"the input is {shown}, not a list", advice=advice)
     return selected
