@@ -96,6 +96,20 @@ def test_a_fault_points_at_its_line_and_says_what_was_expected(old, new, place, 
 
 
 @pytest.mark.req("JOB-1")
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["output"], ["no step can be named 'output': {setup.output} is the output of the last step of setup"]),
+        (["a", "b", "a"], ["two steps of setup cannot both be named 'a'"]),
+    ],
+)
+def test_a_name_that_a_step_cannot_have_is_refused_with_the_reason(names, said):
+    setup = "".join(f"  - {{name: {name}, shell: 'true'}}\n" for name in names)
+    text = f"name: n\nsetup:\n{setup}map:\n  input: [1]\n  steps: [{{shell: 'true'}}]\n"
+    assert [fault.why for fault in faults(text)] == said
+
+
+@pytest.mark.req("JOB-1")
 @pytest.mark.parametrize("text", ["", "- a\n", "name: n\n", "a: &x [*x]\n", "x" * 100_000, "name: n\nmap: 3\n"])
 def test_whatever_is_given_the_answer_is_a_place_and_a_reason(text):
     assert all(fault.line >= 1 and fault.column >= 1 and fault.why for fault in faults(text))

@@ -198,10 +198,14 @@ def _faults_of_names(root: DocumentNode) -> Iterator[DocumentFault]:
     seen: set[tuple[str, str]] = set()
     for part, step in _steps(root):
         name = step.value.get("name")
-        if name is not None and ((part, name.value) in seen or name.value == OUTPUT):
+        if name is None:
+            continue
+        if name.value == OUTPUT:
+            why = f"no step can be named {OUTPUT!r}: {{setup.{OUTPUT}}} is the output of the last step of setup"
+            yield name.fault(why, "choose another name")
+        elif (part, name.value) in seen:
             yield name.fault(f"two steps of {part} cannot both be named {name.value!r}", "choose another name")
-        elif name is not None:
-            seen.add((part, name.value))
+        seen.add((part, name.value))
 
 
 def _workflow_of(given: dict[str, Any]) -> Workflow:
