@@ -10,6 +10,7 @@ import pytest
 
 from fleet.errors.families import JobFailed
 from fleet.model.jobs import items
+from fleet.model.jobs.placeholders import LONGEST_VARIABLE
 from fleet.verbs.jobs.items import inputs
 
 
@@ -27,15 +28,16 @@ def where(tmp_path: Path) -> Where:
     return Where(str(tmp_path / "checkout"), str(tmp_path / "document"))
 
 
-def read(where: Where, source: str, given: Any, select: str | None = None) -> list[object]:
-    workflow: Any = SimpleNamespace(name="j", map=SimpleNamespace(source=source, given=given, select=select))
+def read(where: Where, source: str, given: Any, select: str | None = None, **values: Any) -> list[object]:
+    workflow: Any = SimpleNamespace(name="n", map=SimpleNamespace(source=source, given=given, select=select))
     nobody: Any = None
-    return inputs.items_of(nobody, workflow, where, {}, nobody)
+    return inputs.items_of(nobody, workflow, where, values, nobody)
 
 
-def refusal(where: Where, source: str, given: Any, select: str | None = None) -> str:
+def refusal(where: Where, source: str, given: Any, select: str | None = None, **values: Any) -> str:
     with pytest.raises(JobFailed) as raised:
-        read(where, source, given, select)
+        read(where, source, given, select, **values)
+    assert raised.value.facts["job"] == where.job
     return str(raised.value)
 
 
@@ -75,6 +77,15 @@ def test_select_picks_the_list_and_what_is_none_is_refused(where):
     assert "the input is a str, not a list" in refusal(where, "list", given, "title")
     assert "the input is nothing, not a list" in refusal(where, "list", given, "missing")
     assert "select failed: " in refusal(where, "list", given, "items[")
+
+
+@pytest.mark.req("JOB-1")
+def test_a_placeholder_whose_value_no_command_can_take_is_named(where):
+    said = refusal(where, "command", "echo {env.LONG}", env={"LONG": "x" * (LONGEST_VARIABLE + 1)})
+    assert said == (
+        "job j: the input cannot be read: {env.LONG}: it is longer than the 100000 bytes that a command can take"
+    )
+    assert "there is no setup here" in refusal(where, "file", "{setup.output}")
 
 
 def nested(depth: int) -> object:

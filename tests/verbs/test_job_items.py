@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.errors.families import Refused, StoreError
+from fleet.errors.families import JobFailed, Refused, StoreError
 from fleet.errors.refused import NotMergeable
 from fleet.errors.tools import GitRefused
 from fleet.model.jobs.items import slug
@@ -18,8 +18,9 @@ from fleet.testing.simulated import SimulatedScene
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.jobs import records
-from fleet.verbs.jobs.items import attempts, merge_item, run_step
+from fleet.verbs.jobs.items import attempts, inputs, merge_item, run_step
 from fleet.verbs.jobs.items.item_outcome import ItemOutcome, failure
+from fleet.verbs.jobs.items.own_processes import OwnProcesses
 from fleet.verbs.jobs.progress import ProgressReporter
 from fleet.verbs.resume import work_lock
 
@@ -433,3 +434,20 @@ def test_a_session_reads_the_steps_of_its_document_when_those_that_are_written_d
     assert run_step.read_steps(context, job) == WORKFLOW.steps
     run_step.write_steps(context, job, WORKFLOW.steps)
     assert run_step.read_steps(context, job) == WORKFLOW.steps
+
+
+@pytest.mark.req("JOB-1")
+def test_a_command_of_the_runner_whose_output_file_cannot_be_opened_has_ended_with_the_reason(scene):
+    context, job = scene.fleet.context, begun(scene)
+    where = run_step.Where(home=scene.home, job=JOB, project="p", item="input", attempt=1, cwd=scene.repository)
+    folder = Path(scene.home, where.file(1, "out")).parent
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to("nowhere")
+    text = "name: n\nmap:\n  input: {command: 'echo a'}\n  steps: [{shell: 'true'}]\n"
+    own = OwnProcesses(context, job)
+    asked = inputs.InputCommandContext(own, lambda: None)
+    with pytest.raises(JobFailed) as failed:
+        inputs.items_of(context, read(text, "n.yml"), where, {}, asked)
+    assert str(failed.value).startswith(f"job {JOB}: the input's command failed (")
+    assert f"({folder}: file exists)" in str(failed.value)
+    assert own.release() == []

@@ -8,6 +8,7 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING, Any
 
+from fleet import errors
 from fleet.model.text.secrets import hidden
 
 if TYPE_CHECKING:
@@ -146,10 +147,10 @@ def forge(
     """Return the program for pull requests: the user's own `command`, else glab for an address of a GitLab, else gh.
 
     Without a `command`, when only one of glab and gh is installed, it is that one; None when neither is. `remote` is
-    the remote's address.
+    the remote's address. Raise BadInput for a `command` in which a quote is not closed.
     """
     if command:
-        return UserProgram(programs, repository, remote, *shlex.split(command))
+        return UserProgram(programs, repository, remote, *_words_of(command))
     found = [each for each in ("gh", "glab") if shutil.which(each)]
     if not found:
         return None
@@ -157,6 +158,14 @@ def forge(
     name = wanted if wanted in found else found[0]
     kind = GitHub if name == "gh" else GitLab
     return kind(programs, repository, remote, name)
+
+
+def _words_of(command: str) -> list[str]:
+    """Return the words of the user's own command. Raise BadInput when a quote in it is not closed."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise errors.BadInput(what=f"pr.command is {command!r}: {str(error).lower()}") from None
 
 
 def repository_in(address: str) -> str:

@@ -72,6 +72,8 @@ WRONG = [
     ("{map.results}", "{item.path}", "17:12", "{item.path} means nothing in reduce"),
     ("{setup.listed}", "{setup.lost}", "17:12", "{setup.lost} is not known"),
     ("{item.path} and commit", "{map.results} and commit", "10:14", "means nothing in map"),
+    ("-q {item.path}", "-q ${item.path}", "13:14", "{item.path} cannot be filled in: a dollar sign is right before it"),
+    ("{file: items.json,", "{command: 'cat $(({env.N}))',", "6:20", "{env.N} cannot be filled in: it is in $(( … ))"),
     ("    name: listed", "    name: listed\n    name: again", "5:5", "is there twice"),
     ("  steps:", "  steps: []\n  step:", "9:10", "a list with at least one value"),
     ("map:", "maps:", "5:1", "did you mean 'map'"),
@@ -93,6 +95,20 @@ def test_a_fault_points_at_its_line_and_says_what_was_expected(old, new, place, 
     assert any(each.startswith(f"{place} ") and words in each for each in said), said
     with pytest.raises(BadWorkflow, match=r"job.yml:\d+:\d+: "):
         read(text, "job.yml")
+
+
+@pytest.mark.req("JOB-1")
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["output"], ["no step can be named 'output': {setup.output} is the output of the last step of setup"]),
+        (["a", "b", "a"], ["two steps of setup cannot both be named 'a'"]),
+    ],
+)
+def test_a_name_that_a_step_cannot_have_is_refused_with_the_reason(names, said):
+    setup = "".join(f"  - {{name: {name}, shell: 'true'}}\n" for name in names)
+    text = f"name: n\nsetup:\n{setup}map:\n  input: [1]\n  steps: [{{shell: 'true'}}]\n"
+    assert [fault.why for fault in faults(text)] == said
 
 
 @pytest.mark.req("JOB-1")
@@ -139,7 +155,7 @@ def test_the_published_schema_is_the_one_that_fleet_has():
 
 
 # What a schema cannot say: expressions, placeholders, and what is wrong before there is a document.
-BEYOND = ("no JMESPath", "means nothing", "is not known", "twice", "no YAML", "not used here")
+BEYOND = ("no JMESPath", "means nothing", "cannot be filled in", "is not known", "twice", "no YAML", "not used here")
 
 
 @pytest.mark.req("JOB-1")

@@ -118,6 +118,32 @@ def test_items_come_from_a_glob_a_command_a_file_or_a_list(scene, given, labels)
     assert sorted(scene.items(done.id)) == sorted(labels)
 
 
+@pytest.mark.req("JOB-1")
+def test_a_long_output_of_setup_that_is_no_text_is_cut_so_that_the_commands_can_take_it(scene):
+    setup = r"head -c 60000 /dev/zero | tr '\0' '\377'; echo end"
+    done, _events = scene.run(
+        f"""
+name: n
+setup: [{{shell: {json.dumps(setup)}}}]
+map:
+  isolation: none
+  input: {{command: 'printf %s {{setup.output}} | tail -c 3'}}
+  steps: [{{shell: 'printf %s {{setup.output}} | grep -q "{{item}}"'}}]
+"""
+    )
+    assert (done.state, list(scene.items(done.id))) == ("done", ["end"]), done
+
+
+@pytest.mark.req("JOB-1", "JOB-6")
+def test_a_job_whose_input_command_cannot_take_a_value_has_failed_with_the_reason(scene):
+    text = "name: n\nmap:\n  input: {command: 'echo {env.LONG}'}\n  steps: [{shell: 'true'}]\n"
+    done, _events = scene.run(text, variables={"LONG": "x" * 100_001})
+    assert done.state == "failed"
+    assert "{env.LONG}: it is longer than the 100000 bytes" in done.reason
+    with scene.jobs() as fleet:
+        assert fleet.jobs.show(done.id).state == "failed"
+
+
 @pytest.mark.req("JOB-2")
 def test_the_same_content_has_the_same_id_and_twice_the_same_is_two_items(scene):
     done, _events = scene.run(in_place("{b: 1, a: 2}, {a: 2, b: 1}", "true"))

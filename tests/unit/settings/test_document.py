@@ -1,5 +1,6 @@
 """CONF-1, as a function: text in, values with their lines out."""
 
+import json
 import tomllib
 
 import pytest
@@ -184,3 +185,16 @@ def test_a_size_has_a_number_and_a_unit(text):
 def test_a_task_may_rest_for_no_time_after_a_failed_start(text, accepted):
     (setting,) = [each for each in SETTINGS if each.name == "spawn_cooldown"]
     assert setting.kind.accepts(text) == accepted
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"),
+    [("mine", True), ("'my program' --flag", True), ("mine 'y", False), ('mine "y', False), ("mine \\", False)],
+)
+def test_a_command_that_is_split_into_words_has_every_quote_closed(text, accepted):
+    lines = f"[pr]\ncommand = {json.dumps(text)}\n"
+    if accepted:
+        assert read("fleet.toml", lines, PROJECT_FILE)["pr.command"].value == text
+    else:
+        with pytest.raises(BadSetting, match="every quote is closed"):
+            read("fleet.toml", lines, PROJECT_FILE)

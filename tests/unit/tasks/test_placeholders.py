@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from fleet.model.jobs.placeholders import LONGEST_VARIABLE, Missing, fill, fill_shell, names_in, value_of
+from fleet.model.jobs.placeholders import LONGEST_VARIABLE, Missing, fill, fill_shell, names_in, unquotable, value_of
 
 VALUES = {"item": {"path": "a b.txt", "n": 3, "tags": ["x", "é"]}, "env": {"HOME": "/h"}}
 
@@ -48,6 +48,9 @@ HOSTILE = [
     "-n",
     "a\nb",
     "é",
+    "#a",
+    ")",
+    "E",
 ]
 
 
@@ -60,6 +63,26 @@ HOSTILE = [
         'printf %s "$(printf %s {item})"',
         "printf %s \"$(printf %s '{item}')\"",
         "printf %s \"it's \"'{item}' | sed \"1s/^it's //\"",
+        "# don't\nprintf %s {item} # it's {item}",
+        "set -- a#'b' {item}; printf %s \"$2\"",
+        'printf %s "$( (true) ; printf %s {item})"',
+        'printf %s "$(printf %s "$(f() { printf %s "$1"; }; f {item})")"',
+        "printf %s \"$(printf %s '#)' >/dev/null # it's )\nprintf %s {item})\"",
+        'printf %s "$(case a in (b) echo no;; a|case) printf %s {item} ;;\nesac)"; : "{item}"',
+        'printf %s "$(if true; then case a in case) ;; a) printf %s {item}; esac; fi)"',
+        'printf %s "$(for i in case; do echo case >/dev/null; printf %s {item}; done)"',
+        'printf %s "`printf %s {item}`"',
+        'printf %s "`printf %s ""\'{item}\'`"',
+        'printf %s "$(cat <<E\n{item}\nE\n)"',
+        "x=$(cat <<-E1; : <<'E2'\n\t{item}\n\tE1\nit's \"\nE2\n: {item}); printf %s \"$x\"",
+        "printf %s \"$(cat <<E | sed \"1s/^it's //\"\nit's $(printf %s '{item}')\nE\n)\"",
+        'printf %s "${x:-{item}}"',
+        "printf %s ${x:-{item}}${x:-''}",
+        'x={item}.c; printf %s "${x%.c}"; : ${#x} "{item}"',
+        'x=.c; y=.c{item}; printf %s "${y#"$x"}"; : "${y#{item}}"',
+        "printf '' $((1 + (2))) \"$((1 << 2))\"; printf %s {item}",
+        "printf %s '${item}' | sed '1s/^.//'",
+        "printf %s \"\\${item}\" \\\n | sed '1s/^.//'",
     ],
 )
 def test_a_value_reaches_a_command_unchanged_inside_quotes_and_outside(command, tmp_path):
@@ -74,6 +97,35 @@ def test_a_value_reaches_a_command_unchanged_inside_quotes_and_outside(command, 
         )
         assert done.stdout.decode() == value, words
         assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("cat <<'E'\n{item}\nE", "in a here-document whose delimiter is quoted"),
+        ("cat <<\\E\n{item}\nE", "in a here-document whose delimiter is quoted"),
+        ("echo `echo \\`echo {item}\\``", "in backticks that have a backslash before it"),
+        ("echo \\{item}", "a backslash is right before it"),
+        ('echo "\\{item}"', "a backslash is right before it"),
+        ('echo "${item}"', "a dollar sign is right before it"),
+        ("echo $((1 + ({item})))", r"in $(( … ))"),
+        ('echo "$((1 + ${x:-{item}}))"', r"in $(( … ))"),
+        ("echo ${x/{item}/b}", r"in a form of ${ … }"),
+    ],
+)
+def test_a_place_where_no_value_can_be_quoted_is_refused_before_and_when_it_is_filled_in(command, why):
+    ((name, told),) = unquotable(f"echo {{item}}; {command}")
+    assert name == "item"
+    assert why in told
+    with pytest.raises(Missing) as caught:
+        fill_shell(command, {"item": "1"})
+    assert str(caught.value) == f"{{item}}: {told}"
+
+
+def test_what_is_after_such_a_place_can_be_filled_in():
+    command = "cat <<'E'\nE\necho `echo \\$HOME`; echo $((1 + 2)) ${x/a/b} $$ \\$ ${{item}} {item}"
+    assert list(unquotable(command)) == []
+    assert fill_shell(command, {"item": "a"})[0].endswith(' ${item} "${FLEET_VALUE_1}"')
 
 
 def test_a_value_that_is_used_twice_is_one_variable():

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from fleet.world.forge import GitHub, GitLab, repository_in
+from fleet.errors.families import BadInput
+from fleet.world.forge import GitHub, GitLab, forge, repository_in
 from fleet.world.process.programs import Done
 
 WORDS = {"branch": "worker/t", "commit": "c1", "target": "main", "title": "T", "body": "B"}
@@ -80,3 +81,11 @@ def test_a_merge_request_of_somebody_elses_fork_is_not_ours(remote, listed, addr
 )
 def test_the_repository_in_an_address(address, name):
     assert repository_in(address) == name
+
+
+def test_a_command_of_the_users_is_split_into_words_and_refused_while_a_quote_is_open():
+    mine = forge(Programs(), "/r", command="'my forge' --to 'a b'", remote="/srv/web.git")
+    assert mine is not None
+    assert mine.name == "my forge"
+    with pytest.raises(BadInput, match=r"pr\.command is \"x 'y\": no closing quotation"):
+        forge(Programs(), "/r", command="x 'y", remote="/srv/web.git")

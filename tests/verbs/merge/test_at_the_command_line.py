@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from cli.commandline import Program
 
+from fleet.errors.families import StoreError
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.merge import pull_requests
 
 REFUSED = 14
 BAD_INPUT = 2
@@ -185,3 +187,34 @@ def test_a_merge_that_is_gone_on_purpose_is_acknowledged_once_with_its_reason(sc
     assert said == "acknowledged that b is gone from the integration branch\n"
     assert states(program) == [("b", "acknowledged: squashed into main"), ("a", "contained")]
     assert program("merges", "acknowledge", "--reason", "again").ok().out == "nothing is missing\n"
+
+
+# pr -------------------------------------------------------------------------------------------------------------------
+@pytest.mark.req("MERGE-7")
+def test_a_task_that_is_sent_back_meanwhile_keeps_no_other_from_being_checked(scene, monkeypatch):
+    finish(scene, "a", settings='merge = "pr"\n')
+    finish(scene, "b")
+    note = pull_requests._record_check_time
+
+    def send_back(context, project, last_checks, slug):
+        """The first task is sent back just before its turn."""
+        note(context, project, last_checks, slug)
+        if slug == "a":
+            scene.open().tasks.abandon(project=PROJECT, slug=slug, override=True)
+
+    monkeypatch.setattr(pull_requests, "_record_check_time", send_back)
+    first, second = scene.fleet.merge.tend_pulls(project=PROJECT)
+    assert (first.task, first.state, second.task, second.state) == ("a", "unknown", "b", "unknown")
+    assert first.why == f"cannot open a pull request for task {PROJECT}/a: it is abandoned"
+    assert "no remote 'origin'" in second.why
+
+
+@pytest.mark.req("MERGE-7")
+def test_a_store_that_fails_during_the_check_is_no_tasks_fault(scene, monkeypatch):
+    def fail(*_words, **_options):
+        raise StoreError(what="the database does not answer")
+
+    finish(scene, "a", settings='merge = "pr"\n')
+    monkeypatch.setattr(pull_requests, "open_pull_request", fail)
+    with pytest.raises(StoreError, match="does not answer"):
+        scene.fleet.merge.tend_pulls(project=PROJECT)

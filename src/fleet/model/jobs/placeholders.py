@@ -1,8 +1,8 @@
 """Fill in placeholders like `{item.path}`: in prompts as text, in shell commands as variables.
 
 A value never becomes part of a shell command, so the shell does not parse it. The variable is quoted for its place in
-the command: a file named `$(rm -rf ~)` is only a name, inside quotes and outside. Braces that are no placeholder stay
-as they are; `{{item.path}}` becomes `{item.path}` itself.
+the command: a file named `$(rm -rf ~)` is only a name, inside quotes and outside. A placeholder that is where no value
+can be quoted is refused. Braces that are no placeholder stay as they are; `{{item.path}}` becomes `{item.path}` itself.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING
+
+from fleet.model.jobs.quoting import Quoting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +28,7 @@ _PLACE = re.compile(rf"\{{(\{{{_NAME}\}})\}}|\{{({_NAME})\}}")
 
 
 class Missing(Exception):
-    """A placeholder has no value, or a value that a command cannot take."""
+    """A placeholder has no value, or a value that a command cannot take, or is where no value can be quoted."""
 
     def __init__(self, name: str, why: str) -> None:
         self.name = name
@@ -49,24 +51,46 @@ def fill(text: str, values: PlaceholderValues) -> str:
 def fill_shell(text: str, values: PlaceholderValues) -> tuple[str, dict[str, str]]:
     """Return a shell command with each placeholder replaced by a quoted variable, and the values of these variables by name.
 
-    Raise Missing when a placeholder has no value, or one that no command can take.
+    Raise Missing when a placeholder has no value, one that no command can take, or a place where no value can be quoted.
     """
-    pieces: list[str] = []
     variables: dict[str, str] = {}
     names: dict[str, str] = {}
-    quoting = _Quoting()
-    at = 0
+    quoting = Quoting()
+    pieces, rest = _split(text)
+    filled = []
+    for piece, name in pieces:
+        quoting.read(piece)
+        if why := quoting.why_not():
+            raise Missing(name, why)
+        variable = names.setdefault(name, f"FLEET_VALUE_{len(names) + 1}")
+        variables[variable] = _check_value(name, text_of(value_of(name, values)))
+        filled += [piece, quoting.quote(variable)]
+    return "".join([*filled, rest]), variables
+
+
+def unquotable(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (name, why) for each placeholder of a shell command that is where no value can be quoted."""
+    quoting = Quoting()
+    for piece, name in _split(text)[0]:
+        quoting.read(piece)
+        if why := quoting.why_not():
+            yield name, why
+        quoting.quote(name)
+
+
+def _split(text: str) -> tuple[list[tuple[str, str]], str]:
+    """Return each placeholder's name in a text, with the text before it, and the text after the last one.
+
+    A doubled placeholder such as `{{item.path}}` is in the texts already as what it stands for.
+    """
+    pieces, piece, at = [], "", 0
     for place in _PLACE.finditer(text):
-        pieces.append(text[at : place.start()])
-        quoting.read(pieces[-1])
+        piece += text[at : place.start()] + (place[1] or "")
         at = place.end()
-        if place[1]:
-            pieces.append(place[1])
-            continue
-        variable = names.setdefault(place[2], f"FLEET_VALUE_{len(names) + 1}")
-        variables[variable] = _check_value(place[2], text_of(value_of(place[2], values)))
-        pieces.append(quoting.quote(variable))
-    return "".join([*pieces, text[at:]]), variables
+        if place[2]:
+            pieces.append((piece, place[2]))
+            piece = ""
+    return pieces, piece + text[at:]
 
 
 def _check_value(name: str, value: str) -> str:
@@ -101,50 +125,3 @@ def value_of(name: str, values: PlaceholderValues) -> object:
 def text_of(value: object) -> str:
     """Return the value of a placeholder as text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-class _Quoting:
-    """Track which quotes are open in a shell command at the end of what was read of it: none, double or single quotes.
-
-    What follows a `$(` is read as a command of its own, which starts without quotes. Comments, here-documents,
-    backticks and subshells are not recognised: a quote or a parenthesis in them counts like any other.
-    """
-
-    def __init__(self) -> None:
-        self._quotes = [""]
-
-    def read(self, text: str) -> None:
-        """Read `text`, the next piece of the command: the piece that follows what was read before."""
-        parts = self._parts(text)
-        for part in parts:
-            self._step(part)
-
-    @staticmethod
-    def _parts(text: str) -> Iterator[str]:
-        """Split a piece of a command into characters; a backslash and the next character, or `$(`, stay together."""
-        return (part[0] for part in re.finditer(r"\\.|\$\(|.", text, re.DOTALL))
-
-    def _step(self, part: str) -> None:
-        """Update which quotes are open, for one character, a `$(`, or a backslash with the next character."""
-        now = self._quotes[-1]
-        if now == "'":
-            if part.endswith("'"):  # in single quotes a backslash is a plain character
-                self._quotes[-1] = ""
-        elif part == '"':
-            self._quotes[-1] = "" if now == '"' else '"'
-        elif part == "'" and not now:
-            self._quotes[-1] = "'"
-        elif part == "$(":
-            self._quotes.append("")
-        elif part == ")" and not now and len(self._quotes) > 1:
-            self._quotes.pop()
-
-    def quote(self, variable: str) -> str:
-        """Return a reference to the variable, quoted for the place in the command that `read` has reached."""
-        match self._quotes[-1]:
-            case "'":
-                return f"'\"${{{variable}}}\"'"
-            case '"':
-                return f"${{{variable}}}"
-            case _:
-                return f'"${{{variable}}}"'

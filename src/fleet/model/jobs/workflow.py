@@ -163,16 +163,27 @@ def _steps(root: DocumentNode) -> Iterator[tuple[str, DocumentNode]]:
 
 
 def _faults_of_placeholders(root: DocumentNode) -> Iterator[DocumentFault]:
-    """Yield a fault for each placeholder that can never have a value."""
+    """Yield a fault for each placeholder that can never have a value, or that is where no value can be quoted."""
     steps = root.value["setup"].value if "setup" in root.value else []
     outputs = {OUTPUT, *(step.value["name"].value for step in steps if "name" in step.value)}
     for part, step in _steps(root):
         text = step.value.get("agent") or step.value["shell"]
         yield from _faults_of_text(part, text, outputs)
+        if "shell" in step.value:
+            yield from _faults_of_quoting(text)
     given = root.value["map"].value["input"]
     for key in ("file", "command", "glob"):
         if isinstance(given.value, dict) and key in given.value:
             yield from _faults_of_text("input", given.value[key], outputs)
+            if key == "command":
+                yield from _faults_of_quoting(given.value[key])
+
+
+def _faults_of_quoting(node: DocumentNode) -> Iterator[DocumentFault]:
+    """Yield a fault for each placeholder of a shell command that is where no value can be quoted."""
+    for name, why in placeholders.unquotable(node.value):
+        problem, _, advice = why.partition("; ")
+        yield node.fault(f"{{{name}}} cannot be filled in: {problem}", advice)
 
 
 def _faults_of_text(part: str, node: DocumentNode, outputs: set[str]) -> Iterator[DocumentFault]:
@@ -198,10 +209,14 @@ def _faults_of_names(root: DocumentNode) -> Iterator[DocumentFault]:
     seen: set[tuple[str, str]] = set()
     for part, step in _steps(root):
         name = step.value.get("name")
-        if name is not None and ((part, name.value) in seen or name.value == OUTPUT):
+        if name is None:
+            continue
+        if name.value == OUTPUT:
+            why = f"no step can be named {OUTPUT!r}: {{setup.{OUTPUT}}} is the output of the last step of setup"
+            yield name.fault(why, "choose another name")
+        elif (part, name.value) in seen:
             yield name.fault(f"two steps of {part} cannot both be named {name.value!r}", "choose another name")
-        elif name is not None:
-            seen.add((part, name.value))
+        seen.add((part, name.value))
 
 
 def _workflow_of(given: dict[str, Any]) -> Workflow:

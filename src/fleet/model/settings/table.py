@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.fast import shlex
 from fleet.model.agents.allow import is_rule
 from fleet.model.agents.notices.kinds import CHANNELS, DEFAULT_KINDS, KINDS
 from fleet.model.agents.notices.quiet_hours import parsed as quiet_hours
@@ -137,6 +138,19 @@ def _is_variables(value: object) -> bool:
     return isinstance(value, list) and all(_is_line(item) and "=" not in item and " " not in item for item in value)
 
 
+def _is_split(value: object) -> bool:
+    """Return whether a value is a command on one line that can be split into its words: every quote is closed."""
+    if not isinstance(value, str) or not _is_line(value):
+        return False
+    if not any(mark in value for mark in "'\"\\"):
+        return True  # without loading shlex
+    try:
+        shlex.split(value)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_commands(value: object) -> bool:
     """Return whether a value is a list of commands that can be rules of the setting `allow`."""
     return isinstance(value, list) and all(is_rule(item) for item in value)
@@ -183,6 +197,7 @@ _SIZE = ValueKind('a size like "5GB"', lambda value: isinstance(value, str) and 
 _DURATION = duration_like('"10s", or "0s" for none')
 _DURATION_OR_NONE = ValueKind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value), _STRING)
 _COMMAND = ValueKind("a command on one line", _is_line, _STRING)
+_WORDS = ValueKind("a command on one line, in which every quote is closed", _is_split, _STRING)
 _PLACES = ValueKind('a list of paths like ["~/.cache/uv", "/srv/data"]', _is_places, _STRINGS)
 _PATTERNS = ValueKind('a list of names or patterns like ["node_modules", "*.pyc"]', _is_patterns, _STRINGS)
 SETTINGS = (
@@ -585,7 +600,7 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="runs",
         default=None,
-        kind=_COMMAND,
+        kind=_WORDS,
         help="a program of yours that opens pull requests (default: gh, else glab)",
     ),
     Setting(

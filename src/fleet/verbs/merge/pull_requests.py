@@ -99,8 +99,9 @@ def start_pull_request_check(context: Context, project: str) -> list[str]:
 def update_pull_requests(context: Context, project: str) -> list[PullRequestView]:
     """Open missing pull requests and check open ones, each at most once a minute. Returns the state of each.
 
-    A pull request has the state `unknown` and the reason in `why` when NotPulled, Contested or WorkMoved was raised for
-    it. Any other error is raised at once, as is GateHeld while another process updates the project's pull requests.
+    A pull request has the state `unknown` and the reason in `why` when an error was raised for its task. Errors that are
+    not about one task are raised at once: those of the store, NotTrusted for a setting that no person has trusted, and
+    GateHeld while another process updates the project's pull requests.
     """
     views = []
     with context.world.project_gate(project, "pulls"):
@@ -109,7 +110,9 @@ def update_pull_requests(context: Context, project: str) -> list[PullRequestView
             _record_check_time(context, project, last_checks, row.slug)
             try:
                 views.append(_update_pull_request(context, project, row.slug, opened=bool(row.pull_request)))
-            except (errors.Contested, errors.NotPulled, errors.WorkMoved) as error:
+            except (errors.StoreError, errors.StoreBusy, errors.NotTrusted):
+                raise
+            except errors.FleetError as error:
                 view = _view(project, row.slug, row.pull_request, "unknown", changed=False)
                 views.append(view.replaced(why=str(error)))
     return views

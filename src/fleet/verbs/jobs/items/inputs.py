@@ -52,11 +52,15 @@ def items_of(
 ) -> list[object]:
     """Return every item of the input, in order. `values` are the values of the placeholders in the input.
 
-    Raises JobFailed when the input cannot be read or is no list, or when an item is null, too long or nested too deep;
-    and the error with which `check_wanted` of the context stops the command.
+    Raises JobFailed when the input cannot be read or is no list, when a placeholder in it has no value that can be used,
+    or when an item is null, too long or nested too deep; and the error with which `check_wanted` of the context stops
+    the command.
     """
     try:
-        contents = _select_items(workflow, _read_source(context, workflow, where, values, command_context))
+        contents = _select_items(workflow, where.job, _read_source(context, workflow, where, values, command_context))
+    except placeholders.Missing as error:
+        advice = "correct the input, or the value"
+        raise JobFailed(job=where.job, why=f"the input cannot be read: {error}", advice=advice) from None
     except RecursionError:
         why = f"the input is nested more than {items.DEEPEST} levels deep"
         raise JobFailed(job=where.job, why=why, advice="correct the input") from None
@@ -205,19 +209,20 @@ def parse_input(text: str) -> object:
         return lines
 
 
-def _select_items(workflow: Workflow, given: object) -> list[object]:
+def _select_items(workflow: Workflow, job: str, given: object) -> list[object]:
     """Return the list that the workflow's JMESPath expression `select` picks from the input `given`.
 
-    Without an expression it is the input itself. Raises JobFailed when the result is not a list.
+    Without an expression it is the input itself. Raises JobFailed, which names the job by its id `job`, when the result is
+    not a list.
     """
     select = workflow.map.select
     try:
         selected = jmespath.search(select, given) if select else given
     except JMESPathError as error:
         why = f"select failed: {' '.join(str(error).split())}"
-        raise JobFailed(job=workflow.name, why=why, advice="try it with `jp`, on the input") from None
+        raise JobFailed(job=job, why=why, advice="try it with `jp`, on the input") from None
     if not isinstance(selected, list):
         shown = "nothing" if selected is None else f"a {type(selected).__name__}"
         advice = 'say which part is the list of items with select, like select: "items"'
-        raise JobFailed(job=workflow.name, why=f"the input is {shown}, not a list", advice=advice)
+        raise JobFailed(job=job, why=f"the input is {shown}, not a list", advice=advice)
     return selected

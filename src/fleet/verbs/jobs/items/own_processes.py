@@ -88,9 +88,12 @@ class OwnProcesses:
         """
         output, errors = files
         lock, world = self.take(), self._context.world
-        child = world.job_commands.start(
-            effect, words, env=env, cwd=cwd, output=output, errors=errors, limit=limit, inherited=(lock,)
-        )
+        try:
+            child = world.job_commands.start(
+                effect, words, env=env, cwd=cwd, output=output, errors=errors, limit=limit, inherited=(lock,)
+            )
+        except OSError as error:  # one of the files cannot be opened
+            return CommandEnd(status=None, why=f"{error.filename or output}: {str(error.strerror).lower()}")
         if isinstance(child, CommandEnd):
             return child
         wait = _FIRST_LOOK

@@ -379,13 +379,18 @@ def _end_of_output(path: str) -> str:
 
 
 def tail(path: str, most: int = TAIL) -> str:
-    """Return the last `most` bytes of a step's output file as text; "" when the file is missing."""
+    """Return the end of a step's output file as text of at most `most` bytes; "" when the file is missing.
+
+    Bytes that are not UTF-8 are replaced, NUL bytes left out.
+    """
     try:
         with open(path, "rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - most, 0))
-            return file.read().decode("utf-8", "replace").replace("\0", "")
+            text = file.read().decode("utf-8", "replace").replace("\0", "")
     except FileNotFoundError:
         return ""
+    # Cut again: the character that replaces a broken byte is three bytes long.
+    return text.encode()[-most:].decode("utf-8", "ignore")
 
 
 def write_steps(context: Context, job: Job, known: JobSteps) -> None:
