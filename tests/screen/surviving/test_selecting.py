@@ -143,6 +143,17 @@ def lines(rows: RowList) -> list[str]:
 
 
 @pytest.mark.req("TUI-2")
+def test_with_a_coordinator_selected_its_project_is_folded_and_no_group(rows):
+    rows.show(LED, 0)
+    everything = lines(rows)
+    assert rows.go_to("p/")
+    rows.fold()
+    assert (lines(rows), rows.selected.kind) == (["p"], "project")
+    rows.fold()
+    assert lines(rows) == everything
+
+
+@pytest.mark.req("TUI-2")
 @pytest.mark.parametrize("key", ["p", "p/", "fine"])
 def test_nothing_is_folded_while_rows_are_filtered(rows, key):
     rows.show(LED, 0)

@@ -305,7 +305,7 @@ class RowList(DrawnView):
     def fold(self) -> None:
         """Fold or unfold the selected project or group, and select its line; with another row selected, fold its group.
 
-        With a coordinator selected, which is in no group, fold the group of its project whose name its row has. While rows are filtered, do nothing: what is
+        With a coordinator selected, which is in no group, fold its project. While rows are filtered, do nothing: what is
         found is shown also where it is folded.
         """
         if not self._shown or self._words:
@@ -317,7 +317,7 @@ class RowList(DrawnView):
         elif here.kind == "project":
             self._unfolded[key] = not self._unfolded.get(key, True)
         else:
-            key = f"{here.project}:{here.group}"
+            key = here.project if here.kind == "coordinator" else f"{here.project}:{here.group}"
             self._unfolded[key] = False
         self._key = key
         self._arrange()
