@@ -131,7 +131,7 @@ def test_an_agent_of_another_home_is_left_and_said(scene):
     assert left.startswith(f"agent {ident} of a: dispatch {ident} belongs to")
 
 
-def test_an_agent_that_ends_while_the_others_are_stopped_is_not_left(scene, monkeypatch):
+def test_an_agent_that_ends_while_the_others_are_stopped_is_neither_left_nor_stopped(scene, monkeypatch):
     by_itself, stopped = scene.work("a"), scene.work("b")
     end = stopping.end
 
@@ -142,7 +142,8 @@ def test_an_agent_that_ends_while_the_others_are_stopped_is_not_left(scene, monk
         return end(context, ident, **how)
 
     monkeypatch.setattr(stopping, "end", ending)
-    assert scene.fleet.dispatches.stop_all(PROJECT).left == []
+    ended = scene.fleet.dispatches.stop_all(PROJECT)
+    assert (ended.stopped, ended.left) == ([stopped], [])
     assert scene.fleet.agents.list() == []
 
 
