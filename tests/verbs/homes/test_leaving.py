@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from staging.stage import raw
 
+from fleet.api.remote import lifecycle
 from fleet.errors.families import Refused
 from fleet.errors.refused import ProjectInUse
 from fleet.errors.tools import GitRefused
+from fleet.model.results.home import not_running
 from fleet.model.results.projects import Down
 from fleet.surfaces.cli.commands.projects.down import print_down
 from fleet.testing.simulated.scene import PROJECT
@@ -92,6 +94,18 @@ def test_down_says_who_was_stopped_how_to_go_on_and_then_that_nothing_runs(scene
 def test_down_says_what_becomes_of_the_daemon(ended, says, capsys):
     print_down(Down(project=PROJECT, coordinator="aaaaaaaa", stopped=[], left=[], daemon=ended))
     assert capsys.readouterr().out.splitlines()[-1] == says
+
+
+@pytest.mark.parametrize(("whose", "is_stopped"), [("this home's", False), ("another home's", True)])
+def test_down_ends_the_daemon_although_another_home_in_its_store_is_at_work(scene, monkeypatch, whose, is_stopped):
+    ended = []
+    monkeypatch.setattr(lifecycle, "_answered", lambda _by: not_running(scene.home).replaced(running=True))
+    monkeypatch.setattr(lifecycle, "stop", ended.append)
+    ident = scene.work("a")
+    if whose == "another home's":
+        raw(scene.fleet, f"UPDATE dispatches SET home = 'moon' WHERE id = '{ident}'")
+    assert lifecycle.stop_if_unneeded(scene.fleet) is is_stopped
+    assert len(ended) == is_stopped
 
 
 def test_down_fails_while_something_still_runs_and_says_what(scene, line):
