@@ -11,6 +11,7 @@ from fleet import errors
 from fleet.api.tasks.merge import Merge
 from fleet.api.tasks.reviews import Reviews
 from fleet.api.views.diffs import parse_diff, side_by_side
+from fleet.surfaces.tui.feeds.tabs import diff_lines
 from fleet.surfaces.tui.look import DARK, ScreenLook
 from fleet.surfaces.tui.pages.review_lines import Spot, review_lines
 
@@ -370,6 +371,21 @@ def test_a_diff_is_taken_apart_with_the_numbers_of_its_lines():
     assert second.lines[-1].text == "--- gone", "a removed line that looks like a head is a line"
     rows = [(old and old.text, new and new.text) for _, old, new in side_by_side(first)]
     assert rows[5:] == [("one", "one"), ("two", "TWO"), ("three", "three")]
+
+
+@pytest.mark.req("TUI-4")
+def test_a_changed_line_that_looks_like_the_name_of_a_file_is_drawn_as_what_it_is():
+    look = ScreenLook(DARK)
+    red, green = (
+        look.style(tone) + look.diff_background(kind) for tone, kind in (("red", "removed"), ("green", "added"))
+    )
+    diff = DIFF.replace("-two\n+TWO\n", "--- two\n+++ TWO\n")
+    drawn = {line.plain: line.style for line in diff_lines(diff, look)}
+    assert (drawn["--- two"], drawn["+++ TWO"], drawn["---- gone"]) == (red, green, red)
+    assert drawn["--- a/a.py"] == drawn["+++ b/a.py"] == look.style("dim")
+    for line in review_lines(parse_diff(diff), {}, look, width=60, split=False):
+        if line.text.plain.endswith(("--- two", "+++ TWO")):
+            assert line.text.spans[-1].style == (red if "--- two" in line.text.plain else green)
 
 
 @pytest.mark.req("TUI-4")

@@ -21,7 +21,7 @@ STAND_IN = "/srv/ann"
 class Still(threading.Event):
     """A source of changes in which nothing changes until the screen is closed."""
 
-    def next_change(self, _after: int, timeout: float) -> None:
+    def next_change(self, _after: int, timeout: float, **_given) -> None:
         self.wait(timeout)
 
     def close(self) -> None:

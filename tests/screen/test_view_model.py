@@ -92,6 +92,27 @@ def test_changes_are_numbered_and_waited_for_without_taking_a_snapshot(scene):
         assert changes.next_change(before + 5, 0) == before + 1, "a restored backup has a smaller number"
 
 
+class CountingClock:
+    """A clock that stands still and counts how often somebody waits."""
+
+    def __init__(self) -> None:
+        self.waits = 0
+
+    def ticks(self) -> float:
+        return 0.0
+
+    def wait(self, _seconds: float) -> None:
+        self.waits += 1
+
+
+def test_nobody_waits_for_a_change_that_is_not_wanted_any_more(scene):
+    with scene.fleet() as fleet:
+        clock, newest = CountingClock(), fleet.operations.newest()
+        changes = PolledChanges(fleet.store, clock)
+        assert changes.next_change(newest, 60, wanted=lambda: clock.waits < 2) is None
+        assert clock.waits == 2
+
+
 def test_the_projects_with_problems_come_first(scene):
     with scene.fleet() as fleet:
         scene.git("init", "--quiet", "--initial-branch=main", f"{scene.root}/a")

@@ -129,6 +129,17 @@ def test_a_screen_hears_of_changes_while_the_daemon_is_stopped(fleet, served):
             changes.close()
 
 
+def test_a_screen_does_not_wait_for_what_it_does_not_want_any_more(fleet, served):
+    fleet.add("a")
+    with Fleet.open() as opened:
+        changes, last = opened.views.changes(), opened.operations.newest()
+        changes.next_change(last, 0.0)
+        asked = []
+        assert changes.next_change(last, 3600.0, wanted=lambda: asked.append(1)) is None
+        assert asked == [1]
+        changes.close()
+
+
 @pytest.mark.req("SWEEP-10")
 def test_a_daemon_whose_database_is_away_says_so_and_goes_on_when_it_is_back(fleet, served):
     fleet.add("a")

@@ -102,3 +102,25 @@ def test_an_engine_without_such_settings_is_refused(fleet, person):
     assert person.exists()
     fleet("hooks", "install", "--engine", "scripted").refused(14, "scripted")
     fleet("hooks", "install", "--engine", "shell").refused(14, "shell")
+
+
+@pytest.mark.req("HOOK-2")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "hook Stop --engine claude",
+        "hook --engine claude Stop",
+        "hook Stop --engine=claude",
+        "hook --engine=claude Stop",
+    ],
+)
+def test_a_hook_does_its_work_however_its_words_are_written(fleet, tmp_path, monkeypatch, words):
+    monkeypatch.setenv("FLEET_HOME", str(tmp_path))
+    trace = tmp_path / "hooks" / "last-error"
+    trace.parent.mkdir()
+    broken = b"{"  # an event that leaves a trace
+    answers = [fleet(*words.split(), stdin=broken)]
+    assert not trace.exists(), "outside an agent of fleet it does nothing"
+    answers.append(fleet(*words.split(), stdin=broken, env={"FLEET_DISPATCH_ID": "0a1b2c3d"}))
+    assert "Stop of claude (0a1b2c3d)" in trace.read_text(encoding="utf-8")
+    assert [(answer.code, answer.out, answer.err) for answer in answers] == [(0, "", "")] * 2

@@ -95,6 +95,11 @@ def test_a_title_is_one_task_and_takes_the_options_of_one(either):
     assert (operation["slug"], operation["why"]) == ("fix-the-login-page", "add web/fix-the-login-page")
 
 
+def test_the_description_of_a_title_may_come_from_standard_input(either):
+    either("add", "Fix the login page", "-d", "-", stdin="Alles.\nÜberall.\n".encode()).ok()
+    assert either.show("fix-the-login-page")["description"] == "Alles.\nÜberall."
+
+
 def test_a_title_that_ends_like_a_file_is_a_title_when_there_is_none(fleet):
     assert fleet("add", "Write README.md").ok().out == "added web/write-readme-md\n"
 

@@ -23,6 +23,8 @@ def two(fleet, tmp_path):
         "task why api/theirs",
         "task pause api/theirs",
         "task block api/theirs --reason no",
+        "ops -t api/theirs",
+        "ops -p api -t api/theirs",
     ],
 )
 def test_the_project_before_the_slug_is_the_commands_project(two, words):
@@ -37,7 +39,13 @@ def test_a_retry_names_the_task_as_people_do(two):
 
 @pytest.mark.parametrize(
     "words",
-    ["task log api/theirs hello -p web", "task pause api/theirs -p web", "task pause -p web api/theirs"],
+    [
+        "task log api/theirs hello -p web",
+        "task pause api/theirs -p web",
+        "task pause -p web api/theirs",
+        "ops -t api/theirs -p web",
+        "ops -p web -t api/theirs",
+    ],
 )
 def test_two_projects_are_refused(two, words):
     answer = two(*words.split())

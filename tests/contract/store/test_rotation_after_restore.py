@@ -77,10 +77,12 @@ def test_archived_operations_are_filtered_like_the_others(fleet, time_passes):
     rotated(fleet)
     second, third = (row["at"] for row in whole[-3:-1])
 
-    def listed(**which):
-        return [each.why for each in fleet.operations.with_archived(OperationFilter(**which), limit=100)]
+    def listed(limit=100, **which):
+        return [each.why for each in fleet.operations.with_archived(OperationFilter(**which), limit=limit)]
 
     assert listed(since=second, before=third) == ["add p/a", "add p/b"]
     assert listed(slug="a", project="p") == ["add p/a"]
     assert listed(actor="nobody") == []
     assert listed(until=1) == [whole[0]["why"]]
+    assert listed(limit=1) == listed()[-1:]
+    assert listed(limit=0) == []

@@ -14,6 +14,7 @@ from fleet.model.tasks import graph
 from fleet.model.tasks.steps import SATISFIED
 from fleet.store import queries as q
 from fleet.verbs.tasks.edit import Edit
+from fleet.verbs.tasks.show import Filters
 
 NUMBERS = itertools.count()
 
@@ -31,6 +32,15 @@ def test_a_task_is_ready_when_every_dependency_is_done_or_abandoned(fleet):
     assert fleet.tasks.done(project="p", slug="a").ready == []
     assert fleet.tasks.abandon(project="p", slug="b").ready == ["c"]
     assert ready(fleet) == ["c"]
+
+
+@pytest.mark.req("GRAPH-6")
+@pytest.mark.parametrize(("limit", "found"), [(None, ["a", "b"]), (3, ["a", "b"]), (1, ["a"]), (0, [])])
+def test_at_most_as_many_tasks_are_listed_as_were_asked_for(fleet, limit, found):
+    for slug in "ab":
+        fleet.tasks.add(project="p", title=slug, slug=slug)
+    assert [task.slug for task in fleet.tasks.ready(project="p", limit=limit)] == found
+    assert [task.slug for task in fleet.tasks.list(project="p", filters=Filters(limit=limit))] == found
 
 
 @pytest.mark.req("GRAPH-6")

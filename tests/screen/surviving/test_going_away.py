@@ -175,6 +175,44 @@ def test_whatever_a_snapshot_raises_is_reported_and_the_next_one_is_taken(scene,
     assert loaded
 
 
+class Waiting:
+    """A source of changes in which nothing changes, and for which nobody waits any more after an act of the person."""
+
+    def __init__(self) -> None:
+        self.act = None
+        self.was_wanted = []
+
+    def next_change(self, _after, _timeout, *, wanted) -> None:
+        self.was_wanted.append(wanted())
+        self.act()
+        self.was_wanted.append(wanted())
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.req("TUI-5")
+@pytest.mark.parametrize("act", ["hurry", "stop"])
+def test_a_wait_for_a_change_ends_when_the_person_acts_or_leaves(scene, act):
+    loaded, lost, is_loaded_again = [], [], threading.Event()
+
+    def take(snapshot) -> None:
+        loaded.append(snapshot)
+        if len(loaded) > 1:
+            is_loaded_again.set()
+
+    changes = Waiting()
+    loader = Loader(scene.home, loaded=take, lost=lost.append, changes_of=lambda _fleet: changes)
+    changes.act = getattr(loader, act)
+    loader.start()
+    if act == "hurry":
+        assert is_loaded_again.wait(60)
+        loader.stop()
+    loader.join(60)
+    assert not loader.is_alive()
+    assert (changes.was_wanted[:2], lost) == ([True, False], [])
+
+
 @pytest.mark.req("TUI-5")
 def test_a_page_says_why_its_lines_cannot_be_read_and_shows_them_as_soon_as_they_can_be(scene, monkeypatch):
     monkeypatch.setitem(Repeating.__init__.__kwdefaults__, "every", 0.01)

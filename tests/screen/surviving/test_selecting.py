@@ -1,5 +1,7 @@
 """Which row is selected: by the filter, by the key for the next that needs the person, and after a task was added."""
 
+from types import SimpleNamespace
+
 import pytest
 from screen.driving import sit_down
 
@@ -106,12 +108,16 @@ def around(rows: RowList, keys: int) -> list[str | None]:
     return seen
 
 
-@pytest.mark.req("TUI-2")
-def test_what_needs_the_person_more_urgently_and_was_not_seen_yet_comes_before_the_next(monkeypatch):
-    monkeypatch.setattr(RowList, "extend", lambda *_: None)
-    for name in ("refresh", "refresh_line", "post_message", "_reveal"):
+@pytest.fixture
+def rows(monkeypatch) -> RowList:
+    """An empty list of rows outside a screen."""
+    for name in ("extend", "refresh", "refresh_line", "post_message", "_reveal"):
         monkeypatch.setattr(RowList, name, lambda *_: None)
-    rows = RowList(ScreenLook(DARK))
+    return RowList(ScreenLook(DARK))
+
+
+@pytest.mark.req("TUI-2")
+def test_what_needs_the_person_more_urgently_and_was_not_seen_yet_comes_before_the_next(rows):
     failed = [row(f"failed-{number}", "failed", 2) for number in range(3)]
     asks = row("asks", "needs you", 0, "q1")
     rows.show(failed, 0)
@@ -121,3 +127,65 @@ def test_what_needs_the_person_more_urgently_and_was_not_seen_yet_comes_before_t
     rows.go_to("failed-0")
     rows.show([row("asks", "needs you", 0, "q2"), *failed], 0)
     assert around(rows, 2) == ["asks", "failed-0"], "it asks something else now"
+
+
+LED = [
+    RowView(key="p", kind="project", project="p", title="p", group="failed", rank=2),
+    RowView(key="p/", kind="coordinator", project="p", title="coordinator", group="working", rank=5),
+    row("broken", "failed", 2),
+    row("fine", "working", 5),
+]
+
+
+def lines(rows: RowList) -> list[str]:
+    """The keys of the lines that are shown."""
+    return [line.key for line in rows._shown]
+
+
+@pytest.mark.req("TUI-2")
+def test_with_a_coordinator_selected_its_project_is_folded_and_no_group(rows):
+    rows.show(LED, 0)
+    everything = lines(rows)
+    assert rows.go_to("p/")
+    rows.fold()
+    assert (lines(rows), rows.selected.kind) == (["p"], "project")
+    rows.fold()
+    assert lines(rows) == everything
+
+
+@pytest.mark.req("TUI-2")
+@pytest.mark.parametrize("key", ["p", "p/", "fine"])
+def test_nothing_is_folded_while_rows_are_filtered(rows, key):
+    rows.show(LED, 0)
+    everything = lines(rows)
+    rows.filter("p")
+    assert rows.go_to(key)
+    rows.fold()
+    assert not rows.is_foldable
+    rows.filter("")
+    assert lines(rows) == everything
+
+
+@pytest.mark.req("TUI-2")
+@pytest.mark.parametrize(("words", "shown"), [("", ["p"]), ("p", None)])
+def test_a_double_click_folds_a_project_unless_rows_are_filtered(rows, words, shown):
+    rows.show(LED, 0)
+    everything = lines(rows)
+    rows.filter(words)
+    rows.on_click(SimpleNamespace(y=0, chain=2))
+    rows.filter("")
+    assert lines(rows) == (shown or everything)
+
+
+@pytest.mark.req("TUI-2")
+def test_the_key_that_folds_does_not_apply_while_rows_are_filtered(scene):
+    two_tasks(scene)
+
+    async def act(person):
+        await person.sees("door", "roof")
+        await person.presses("/")
+        await person.writes("paint")
+        await person.presses("enter", "z")
+        await person.is_told("fold does not apply here")
+
+    sit_down(scene.home, act)

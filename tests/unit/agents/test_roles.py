@@ -108,6 +108,13 @@ def test_the_table_decides_every_pair(role, act):
 
 
 @pytest.mark.req("SEC-1")
+@pytest.mark.parametrize("role", [roles.REVIEWER, roles.COORDINATOR])
+def test_the_rule_of_an_act_names_who_may_do_it_besides_a_person(role):
+    some = {act: entry for act, entry in roles.ACTS.items() if role in entry.roles and entry.roles != roles.AGENTS}
+    assert [act for act, entry in some.items() if role not in entry.rule] == []
+
+
+@pytest.mark.req("SEC-1")
 @pytest.mark.parametrize("act", [*DECISIONS, *roles.DAEMON_ACTS])
 def test_no_agent_decides_for_its_person(act):
     assert roles.act_of(act).roles == ()

@@ -1,13 +1,14 @@
-"""Pictures of graphs: every task and every dependency is in each of them."""
+"""Pictures of graphs have every task and every dependency; each line of a diff has the colour of its kind."""
 
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.model.results.tasks import EdgeView, Graph, GraphNode
-from fleet.surfaces.cli.ui import graph_drawing
+from fleet.surfaces.cli.ui import diff_drawing, graph_drawing, terminal
 
 STATES = ["ready", "waiting", "in_progress", "blocked", "done", "failed", "abandoned"]
 
@@ -77,3 +78,41 @@ def test_a_chain_of_many_does_not_end_the_recursion():
     edges = [EdgeView(slug=after, needs=before) for before, after in pairwise(slugs)]
     lines = list(graph_drawing.tree(Graph(project="web", nodes=[node(slug) for slug in slugs], edges=edges)))
     assert sum("The t" in line for line in lines) == 3_000
+
+
+GIT = """\
+diff --git a/b.sql b/b.sql
+index 1..2 100644
+--- a/b.sql
++++ b/b.sql
+@@ -1,2 +1,2 @@ a heading
+--- old remark
++++ new remark
+ SELECT 1;
+\\ No newline at end of file
+@@ -9 +9 @@
+-@@ -1 +1 @@
++diff --git a/x b/x
+diff --git a/c b/c
+deleted file mode 100644
+"""
+FIRST_FILE = ("bold", "", "bold", "bold", "cyan", "red", "green", "", "", "cyan", "red", "green")
+
+
+@pytest.mark.parametrize(
+    ("text", "colours"),
+    [
+        (GIT, (*FIRST_FILE, "bold", "")),
+        (
+            "--- a\n+++ a\n@@ -1,2 +1,1 @@\n-- x\n--- y\n+++ z\n" * 2,
+            ("bold", "bold", "cyan", "red", "red", "green") * 2,
+        ),
+        ("--- a\n@@ b\n+++ a\n@@ -1 +1 @@\n+x", ("bold", "", "bold", "cyan", "green")),
+        ("", ()),
+    ],
+    ids=["of git", "of edits, without a line for the file", "of a file whose name has a line break", "empty"],
+)
+def test_each_line_of_a_diff_has_the_colour_of_its_kind(monkeypatch, text, colours):
+    monkeypatch.setattr(terminal, "paint", lambda line, colour: f"{colour}|{line}")
+    drawn = [f"{colour}|{line}\n" for colour, line in zip(colours, text.splitlines(), strict=True)]
+    assert list(diff_drawing.diff(text)) == drawn

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from staging.stage import raw
 
+from fleet.api.remote import lifecycle
 from fleet.errors.families import Refused
 from fleet.errors.refused import ProjectInUse
 from fleet.errors.tools import GitRefused
+from fleet.model.results.home import not_running
 from fleet.model.results.projects import Down
 from fleet.surfaces.cli.commands.projects.down import print_down
 from fleet.testing.simulated.scene import PROJECT
@@ -94,6 +96,18 @@ def test_down_says_what_becomes_of_the_daemon(ended, says, capsys):
     assert capsys.readouterr().out.splitlines()[-1] == says
 
 
+@pytest.mark.parametrize(("whose", "is_stopped"), [("this home's", False), ("another home's", True)])
+def test_down_ends_the_daemon_although_another_home_in_its_store_is_at_work(scene, monkeypatch, whose, is_stopped):
+    ended = []
+    monkeypatch.setattr(lifecycle, "_answered", lambda _by: not_running(scene.home).replaced(running=True))
+    monkeypatch.setattr(lifecycle, "stop", ended.append)
+    ident = scene.work("a")
+    if whose == "another home's":
+        raw(scene.fleet, f"UPDATE dispatches SET home = 'moon' WHERE id = '{ident}'")
+    assert lifecycle.stop_if_unneeded(scene.fleet) is is_stopped
+    assert len(ended) == is_stopped
+
+
 def test_down_fails_while_something_still_runs_and_says_what(scene, line):
     ident = scene.work("a")
     scene.agent(ident).is_unkillable = True
@@ -131,7 +145,7 @@ def test_an_agent_of_another_home_is_left_and_said(scene):
     assert left.startswith(f"agent {ident} of a: dispatch {ident} belongs to")
 
 
-def test_an_agent_that_ends_while_the_others_are_stopped_is_not_left(scene, monkeypatch):
+def test_an_agent_that_ends_while_the_others_are_stopped_is_neither_left_nor_stopped(scene, monkeypatch):
     by_itself, stopped = scene.work("a"), scene.work("b")
     end = stopping.end
 
@@ -142,7 +156,8 @@ def test_an_agent_that_ends_while_the_others_are_stopped_is_not_left(scene, monk
         return end(context, ident, **how)
 
     monkeypatch.setattr(stopping, "end", ending)
-    assert scene.fleet.dispatches.stop_all(PROJECT).left == []
+    ended = scene.fleet.dispatches.stop_all(PROJECT)
+    assert (ended.stopped, ended.left) == ([stopped], [])
     assert scene.fleet.agents.list() == []
 
 

@@ -3,9 +3,11 @@
 import os
 
 import pytest
+from staging.stage import raw
 
 from fleet import errors
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.homes.repair import plan_repair
 
 
 @pytest.fixture
@@ -43,3 +45,28 @@ def test_by_a_gate_a_file_a_folder_or_a_lock(moved):
     ):
         with pytest.raises((errors.FleetError, OSError)):
             act()
+
+
+def add_jobs(scene, prefix: str, count: int, *, at: int, state: str) -> None:
+    """Record jobs of the home, whose ids begin with this digit."""
+    numbers = f"WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count})"
+    ident = f"printf('{prefix}%07x', n)"
+    raw(scene.fleet, f"{numbers} INSERT INTO ids (id, at) SELECT {ident}, {at} FROM numbers")
+    raw(
+        scene.fleet,
+        f"{numbers} INSERT INTO jobs (id, project, name, source, folder, actor, added_at, changed_at, begun_at, state) "
+        f"SELECT {ident}, '{PROJECT}', 'n', '', '/', 'ann', {at}, {at}, {at}, '{state}' FROM numbers",
+    )
+
+
+def test_it_is_not_repaired_while_a_job_has_its_runner_however_many_jobs_were_run_since(scene):
+    add_jobs(scene, "0", 1, at=1, state="running")
+    add_jobs(scene, "1", 1000, at=2, state="done")
+    gate = scene.fleet.world.work_gate("job-00000001", "00000001")
+    gate.take()
+    moved = errors.HomeMoved(path=scene.home, was="/elsewhere")
+    try:
+        with pytest.raises(errors.Refused, match="the runner of job 00000001"):
+            plan_repair(scene.fleet.context, moved)
+    finally:
+        gate.give()

@@ -35,7 +35,8 @@ class Operations(Part):
         """Yield the newest operations that match the filter `which`, archived ones too, at most `limit`, oldest first."""
         archived = rotate.archived_operations(self._by.world.files)
         old = [operations.operation_view(row) for row in archived if which.fits_row(row)]
-        yield from [*old, *self.list(which, limit=limit)][-limit:]
+        found = [*old, *self.list(which, limit=limit)]
+        yield from found[max(len(found) - limit, 0) :]
 
     def newest(self) -> int:
         """Return the sequence number of the newest operation; 0 when there is none."""

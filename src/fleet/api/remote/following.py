@@ -70,22 +70,23 @@ class PushedChanges:
         self._newest = -1
         self._patience: float | None = None
 
-    def next_change(self, after_seq: int, timeout: float) -> int | None:
+    def next_change(self, after_seq: int, timeout: float, *, wanted: Callable[[], bool] = lambda: True) -> int | None:
         """Return the number of the newest operation once it differs from `after_seq`.
 
-        Returns None after `timeout` seconds; at once after a new connection, when the number does not differ.
+        Returns None after `timeout` seconds, or as soon as `wanted()` is false; at once after a new connection, when the
+        number does not differ.
         """
         if self._newest > after_seq:
             return self._newest
         try:
             if self._door is None:
                 self._subscribe(after_seq)
-            elif not self._hear(timeout):
+            elif not self._hear(timeout, wanted):
                 return None
         except (DoorClosed, errors.Draining):
             self.close()
             self._patience = _GREETING_AGAIN
-            return self._otherwise.next_change(after_seq, timeout)
+            return self._otherwise.next_change(after_seq, timeout, wanted=wanted)
         return self._newest if self._newest != after_seq else None
 
     def _subscribe(self, after: int) -> None:
@@ -98,14 +99,14 @@ class PushedChanges:
         self._newest = int(answer.get("result", {}).get("newest", 0))
         self._patience = None
 
-    def _hear(self, timeout: float) -> bool:
+    def _hear(self, timeout: float, wanted: Callable[[], bool]) -> bool:
         """Wait at most `timeout` seconds for the daemon to push the number of the newest operation, and keep it.
 
-        Returns False when none came. Raise DoorClosed when the daemon is suspended.
+        Returns False when none came, or it is not wanted any more. Raise DoorClosed when the daemon is suspended.
         """
         left = timeout
         while self._door is not None:
-            wait = min(left, _SILENT)
+            wait = min(left, _LOOK)
             if _is_ready(self._door, wait):
                 self._newest = int(self._door.receive(patience=_ANSWER).get("newest", self._newest))
                 self._silence.end()
@@ -113,7 +114,7 @@ class PushedChanges:
             left -= wait
             if self._silence.is_too_long(wait, self._newest):
                 raise DoorClosed
-            if left <= 0:
+            if left <= 0 or not wanted():
                 break
         return False
 

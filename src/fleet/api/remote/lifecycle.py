@@ -13,6 +13,7 @@ from fleet.model.results.home import DaemonFigures, DaemonStatus, not_running
 from fleet.model.text.times import SECOND, since_epoch
 from fleet.store import queries as q
 from fleet.verbs.coord.daemon_duty import unheld_seats
+from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.homes.units.install import is_run_by_unit, start_by_unit
 from fleet.world.files import daemon_log
 from fleet.world.files.sockets import is_foreign
@@ -268,13 +269,14 @@ def pid_outside_unit(by: Actor) -> int | None:
 
 
 def stop_if_unneeded(by: Actor) -> bool | None:
-    """Stop the daemon when the store has no unfinished dispatch, of this home or of another home that shares the store.
+    """Stop the daemon when no dispatch of this home is unfinished. Other homes may have some in the same store.
 
     Returns whether it was stopped; None when none runs.
     """
     if _answered(by) is None:
         return None
-    if by.store.read(lambda rows: q.listed_dispatches(rows, project=None, ended=0)):
+    unfinished = by.store.read(lambda rows: q.listed_dispatches(rows, project=None, ended=0))
+    if any(is_own(by.view, row) for row in unfinished):
         return False
     stop(by)
     return True

@@ -9,6 +9,7 @@ from fleet.verbs.views import operations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Protocol
 
     from fleet.store.transaction import Store
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     class Changes(Protocol):
         """A source that says when operations were committed."""
 
-        def next_change(self, after_seq: int, timeout: float) -> int | None:
+        def next_change(
+            self, after_seq: int, timeout: float, *, wanted: Callable[[], bool] = lambda: True
+        ) -> int | None:
             """Wait until the number of the newest operation differs from `after_seq`, and return that number.
 
-            Returns None after `timeout` seconds at the latest.
+            Returns None after `timeout` seconds at the latest, and soon after `wanted()` has become false.
             """
 
         def close(self) -> None:
@@ -38,15 +41,18 @@ class PolledChanges:
         self._clock = clock
         self._every = every
 
-    def next_change(self, after_seq: int, timeout: float) -> int | None:
-        """Return the number of the newest operation once it differs from `after_seq`; None after `timeout` seconds."""
+    def next_change(self, after_seq: int, timeout: float, *, wanted: Callable[[], bool] = lambda: True) -> int | None:
+        """Return the number of the newest operation once it differs from `after_seq`.
+
+        Returns None after `timeout` seconds, or as soon as `wanted()` is false.
+        """
         until = self._clock.ticks() + timeout
         while True:
             seq = self._store.read(operations.newest)
             if seq != after_seq:  # smaller when a backup was restored
                 return seq
             left = until - self._clock.ticks()
-            if left <= 0:
+            if left <= 0 or not wanted():
                 return None
             self._clock.wait(min(self._every, left))
 

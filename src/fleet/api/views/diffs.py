@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
     LineKind = Literal["head", "hunk", "same", "added", "removed"]
 
+# The heading of a hunk: where it begins in the old and in the new file, and how many lines of each follow (none said: one).
+_HUNK = re.compile(
+    r"@@ -(?P<old>[0-9]{1,18})(,(?P<olds>[0-9]{1,18}))? \+(?P<new>[0-9]{1,18})(,(?P<news>[0-9]{1,18}))? @@"
+)
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
 _ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
@@ -57,55 +61,65 @@ class FileDiff:
         return next(after, None) or next(before, None)
 
 
+def lines_of_diff(text: str) -> Iterator[tuple[LineKind, str]]:
+    """Yield each line of a diff, unchanged, with its kind; "head" also for text that belongs to no diff.
+
+    The headings of hunks say how many lines follow. So a removed line that begins with `-- ` is not taken for the name of
+    a file, also in a diff that has no line `diff --git`.
+    """
+    left = [0, 0]
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        if left[0] > 0 or left[1] > 0:
+            kind = _kind_in_hunk(line)
+            left = [left[0] - (kind in {"same", "removed"}), left[1] - (kind in {"same", "added"})]
+        elif (hunk := _HUNK.match(line)) is not None:
+            kind, left = "hunk", [int(hunk[side] or 1) for side in ("olds", "news")]
+        else:
+            kind = "head"
+        yield kind, line
+
+
+def _kind_in_hunk(line: str) -> LineKind:
+    """Return the kind of a line that belongs to a hunk; "head" for git's remark that no newline ends the file."""
+    kinds: dict[str, LineKind] = {"+": "added", "-": "removed", "\\": "head"}
+    return kinds.get(line[:1], "same")
+
+
 def parse_diff(text: str) -> list[FileDiff]:
     """Return the files of a diff in git's format, in the order of the diff."""
     files: list[FileDiff] = []
     numbers = [0, 0]
-    left = [0, 0]
-    for line in text.removesuffix("\n").split("\n") if text else ():
-        inside = left[0] > 0 or left[1] > 0
-        if line.startswith("diff --git ") and not inside:
+    for kind, line in lines_of_diff(text):
+        if kind == "head" and line.startswith("diff --git "):
             files.append(FileDiff(_path_in(line)))
         if not files:
             continue
-        if line.startswith("@@ ") and not inside:
-            numbers, left = _hunk_start(line)
-            files[-1].lines.append(DiffLine("hunk", line))
-        elif inside:
-            files[-1].lines.append(_hunk_line(line, numbers, left))
+        if kind in {"head", "hunk"}:
+            files[-1].lines.append(DiffLine(kind, line))
         else:
-            files[-1].lines.append(DiffLine("head", line))
-            if line.startswith(("+++ b/", '+++ "b/')):
-                files[-1].path = _unquoted(line[4:].rstrip("\t")).removeprefix("b/")
+            files[-1].lines.append(_numbered(kind, line[1:], numbers))
+        if kind == "hunk":
+            numbers = _hunk_start(line)
+        elif kind == "head" and line.startswith(("+++ b/", '+++ "b/')):
+            files[-1].path = _unquoted(line[4:].rstrip("\t")).removeprefix("b/")
     return files
 
 
-def _hunk_line(line: str, numbers: list[int], left: list[int]) -> DiffLine:
+def _numbered(kind: LineKind, text: str, numbers: list[int]) -> DiffLine:
     """Return one line of a hunk with its line numbers.
 
-    `numbers` are the next line numbers in the old and new file, `left` how many lines of each are to come; both are changed
-    in place.
+    `numbers` are the next line numbers in the old and new file; they are changed in place.
     """
-    sign, text = line[:1], line[1:]
-    if sign == "\\":  # no newline at the end of the file
-        return DiffLine("head", line)
     old, new = numbers
-    kind: LineKind = "added" if sign == "+" else "removed" if sign == "-" else "same"
-    for side in (0, 1):
-        if kind != ("added", "removed")[side]:
-            numbers[side] += 1
-            left[side] -= 1
+    numbers[0] += kind != "added"
+    numbers[1] += kind != "removed"
     return DiffLine(kind, text, None if kind == "added" else old, None if kind == "removed" else new)
 
 
-def _hunk_start(line: str) -> tuple[list[int], list[int]]:
-    """Return the first line numbers of a hunk, and its numbers of lines: each as [in the old file, in the new file].
-
-    `line` is the heading of a hunk, which begins with "@@ ".
-    """
-    _, old, new, *_ = line.split(" ")
-    parts = [side[1:].split(",") for side in (old, new)]
-    return [int(part[0]) for part in parts], [int(part[1]) if len(part) > 1 else 1 for part in parts]
+def _hunk_start(line: str) -> list[int]:
+    """Return the first line numbers of a hunk, in the old and in the new file. `line` is the heading of the hunk."""
+    found = _HUNK.match(line)
+    return [int(found[side]) for side in ("old", "new")] if found else [0, 0]
 
 
 def _unquoted(name: str) -> str:

@@ -30,6 +30,8 @@ _TELLS = "only a person and the daemon send notifications"
 _ENDS = "only a person starts and ends the daemon, which everybody uses"
 _OWN = "an agent speaks only for its own task"
 _REVIEWS = "only a person or the reviewer of the task judges its work"
+_TRIES = "only a person, the reviewer of the task and the coordinator of the project try a merge"
+_PULLS = "only a person and the coordinator of the project look after pull requests"
 
 
 class Act:
@@ -69,7 +71,7 @@ ACTS = {
     "jobs.step": Act("do the steps of an item", _JOBS, JOB_STEP),
     # what a reviewer does
     "reviews.judge": Act("accept work or send it back", _REVIEWS, REVIEWER),
-    "reviews.rehearse": Act("try a merge", _REVIEWS, REVIEWER, COORDINATOR),
+    "reviews.rehearse": Act("try a merge", _TRIES, REVIEWER, COORDINATOR),
     # what a coordinator does in its project
     "coord.tick": Act("tick", "only the coordinator ticks", COORDINATOR, own=True),
     "tasks.add": Act("add tasks", _PLANS, COORDINATOR),
@@ -91,8 +93,8 @@ ACTS = {
     "agents.look_after": Act("continue failed turns", _STARTS, COORDINATOR),
     "merge.task": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
     "merge.together": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
-    "merge.check_pull": Act("look after pull requests", _DECIDES, COORDINATOR),
-    "merge.tend_pulls": Act("look after pull requests", _DECIDES, COORDINATOR),
+    "merge.check_pull": Act("look after pull requests", _PULLS, COORDINATOR),
+    "merge.tend_pulls": Act("look after pull requests", _PULLS, COORDINATOR),
     # what only a person does, but for the replacement of a coordinator
     "messages.answer": Act("answer, approve or deny what agents ask", _DECIDES),
     "messages.approve": Act("permit what agents ask, once or permanently", _DECIDES),

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 # The folders of a project in the home that have worktrees.
 _FOLDERS = (paths.WORKTREES, paths.MERGES)
-_MOST_JOBS = 1_000
+# More than there are jobs.
+_ALL_JOBS = 1 << 60
 
 
 def home_view(context: Context) -> HomeView:
@@ -102,7 +103,7 @@ def _what_may_live(context: Context) -> list[str]:
     running += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
     running += [why for row in rows if _was_own(context, row) and (why := _why_alive_at_old_path(context, row))]
-    jobs = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=None, most=_MOST_JOBS))
+    jobs = context.store.read(lambda snapshot: q.unfinished_jobs(snapshot, most=_ALL_JOBS))
     own = [row for row in jobs if row.home in {None, world.record.id} and row.state == "running"]
     running += [f"the runner of job {row.id}" for row in own if has_runner(context, row.id)]
     locks = [name.removesuffix(".lock") for name in world.files.names(paths.EFFECT_LOCKS)]

@@ -51,8 +51,8 @@ def stop_all(context: Context, project: str, *, reason: str) -> Down:
             continue
         is_merge = row.kind == "finisher"
         why = _running_merge(context, row) if is_merge else ""
-        why = why or _stop_agent(context, row.id, reason)
-        stopped += [] if why or is_merge else [row.id]
+        is_stopped, why = (False, why) if why else _stop_agent(context, row.id, reason)
+        stopped += [row.id] if is_stopped and not is_merge else []
         left += [f"{'merge' if is_merge else 'agent'} {row.id} of {row.slug}: {why}"] if why else []
     return Down(project=project, coordinator=None, stopped=stopped, left=left)
 
@@ -94,11 +94,11 @@ def _running_merge(context: Context, row: Dispatch) -> str:
             return assert_never(life)
 
 
-def _stop_agent(context: Context, ident: str, reason: str) -> str:
-    """Stop an agent. Returns why it has not ended; "" when it has."""
+def _stop_agent(context: Context, ident: str, reason: str) -> tuple[bool, str]:
+    """Stop an agent. Return whether this stopped it, and why it has not ended; "" when it has, also by itself."""
     try:
         ended = end(context, ident, asked_for="stop", reason=reason)
     except (errors.Refused, errors.Contested, errors.Superseded) as error:
         now = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
-        return "" if now is None or now.ended_at is not None else error.spoken
-    return "" if ended.settled else ended.why or "it was asked to exit and is not ended yet"
+        return False, "" if now is None or now.ended_at is not None else error.spoken
+    return ended.settled, "" if ended.settled else ended.why or "it was asked to exit and is not ended yet"

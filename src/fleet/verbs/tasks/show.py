@@ -127,9 +127,10 @@ def artifact(row: queries.Artifact | TaskArtifact) -> ArtifactView:
 
 
 def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[TaskView]:
-    """Return the tasks that could be started now, most urgent first, at most `limit` of them (None or 0: all)."""
+    """Return the tasks that could be started now, most urgent first, at most `limit` of them (None: all)."""
     check_project(rows, project)
-    return [view(row, now) for row in q.ready_tasks(rows, project=project, now=now, most=limit or EVERYTHING)]
+    most = EVERYTHING if limit is None else limit
+    return [view(row, now) for row in q.ready_tasks(rows, project=project, now=now, most=most)]
 
 
 def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[TaskView]:

@@ -1,4 +1,4 @@
-"""Draw the task graph (a tree for the terminal, Mermaid, DOT), and colour a diff."""
+"""Draw the task graph: as a tree for the terminal, as Mermaid, as DOT."""
 
 from __future__ import annotations
 
@@ -26,19 +26,6 @@ def tree(graph: Graph) -> Iterator[str]:
 def _is_dim(remark: str) -> bool:
     """Whether a remark in the tree is printed dim."""
     return remark.startswith("…")
-
-
-_DIFF_COLOURS = (("+++ ", "bold"), ("--- ", "bold"), ("diff ", "bold"), ("+", "green"), ("-", "red"), ("@@", "cyan"))
-
-
-def diff(text: str) -> Iterator[str]:
-    """Yield the lines of a diff in fleet's own colours.
-
-    git's colours are not used: they could not be told from colour sequences that the files themselves contain.
-    """
-    for line in text.removesuffix("\n").split("\n") if text else ():
-        colour = next((colour for start, colour in _DIFF_COLOURS if line.startswith(start)), "")
-        yield f"{terminal.paint(line, colour)}\n"
 
 
 def _task_line(node: GraphNode, more: list[str]) -> str:

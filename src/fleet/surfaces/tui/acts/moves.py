@@ -93,7 +93,7 @@ MOVES = {
     "up": Doing(always, lambda board: board.rows.move(-1)),
     "first": Doing(always, lambda board: board.rows.go(0)),
     "last": Doing(always, lambda board: board.rows.go_last()),
-    "fold": Doing(in_project, lambda board: board.rows.fold()),
+    "fold": Doing(lambda board: in_project(board) and not board.rows.is_filtered, lambda board: board.rows.fold()),
     "next": Doing(lambda board: board.is_person_needed, _go_next),
     "filter": Doing(always, lambda board: board.open_filter()),
     "tab": Doing(lambda board: board.row is not None, lambda board: board.turn_tab(1)),

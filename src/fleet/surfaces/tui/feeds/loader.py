@@ -51,10 +51,7 @@ class Loader(threading.Thread):
         self._hurry.set()
 
     def hurry(self) -> None:
-        """Take the next snapshot without a rest before it, because the person has just changed something.
-
-        A wait for a change that has begun already still ends only with a change, or after 3 seconds.
-        """
+        """Take the next snapshot without a rest or a wait before it, because the person has just changed something."""
         self._hurry.set()
 
     def run(self) -> None:
@@ -85,7 +82,7 @@ class Loader(threading.Thread):
             self._loaded(snapshot)
             self._hurry.wait(min(max(_SHORTEST_REST, took * _REST_FACTOR), _LONGEST_REST))
             if not self._hurry.is_set():
-                changes.next_change(snapshot.seq, _LOOK_ANYWAY)
+                changes.next_change(snapshot.seq, _LOOK_ANYWAY, wanted=lambda: not self._hurry.is_set())
 
 
 def describe(error: BaseException) -> str:

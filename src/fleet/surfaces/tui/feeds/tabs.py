@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fleet import errors
+from fleet.api.views.diffs import lines_of_diff
 from fleet.api.views.sections import one_line, task_counts
 from fleet.model.dispatch.seat_steps import OWN_LOOP
+from fleet.model.states import assert_never
 from fleet.model.text import escapes
 from fleet.model.text.sizes import counted
 from fleet.model.text.times import age, since_epoch, time_of_day, utc
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fleet.api.fleet import Fleet
+    from fleet.api.views.diffs import LineKind
     from fleet.model.results.dispatches import Journal
     from fleet.model.results.tasks import TaskDetails
     from fleet.model.results.views import RowView
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 TABS = ("live", "diff", "task", "journal", "operations")
 # How many operations the tab shows at most.
 _OPERATIONS = 200
+# The colours of changed lines in a diff.
+_CHANGED = {"added": "green", "removed": "red"}
 _NO_AGENT = "no agent has worked on it"
 
 
@@ -280,22 +285,31 @@ def escape_others(line: str) -> str:
 
 def diff_lines(text: str, look: ScreenLook) -> list[Text]:
     """Return the coloured lines of a diff, which are not to be wrapped."""
-    lines = [diff_line(line, look) for line in text.removesuffix("\n").split("\n")] if text else []
+    lines = [diff_line(kind, line, look) for kind, line in lines_of_diff(text)]
     for line in lines:
         line.no_wrap = True
     return lines
 
 
-def diff_line(line: str, look: ScreenLook) -> Text:
-    """Return one line of a diff in the colour of its kind."""
+def diff_line(kind: LineKind, line: str, look: ScreenLook) -> Text:
+    """Return one line of a diff, with its first character, in the colour of its kind."""
     shown = escapes.line(line.replace("\t", "    "))
-    if line.startswith(("+++ ", "--- ", "diff ", "index ")):
-        shown = escapes.line(line.rstrip("\t"))  # git ends a name that has spaces with a tab
-        return Text(shown, style=look.style("dim", bold=line.startswith("diff ")))
-    if line.startswith("@@"):
-        return Text(shown, style=look.style("cyan"))
-    if line.startswith("+"):
-        return Text(shown, style=look.style("green") + look.diff_background("added"))
-    if line.startswith("-"):
-        return Text(shown, style=look.style("red") + look.diff_background("removed"))
-    return Text(shown)
+    match kind:
+        case "head":
+            return _head_line(line, look)
+        case "hunk":
+            return Text(shown, style=look.style("cyan"))
+        case "added" | "removed":
+            return Text(shown, style=look.style(_CHANGED[kind]) + look.diff_background(kind))
+        case "same":
+            return Text(shown)
+        case _:
+            return assert_never(kind)
+
+
+def _head_line(line: str, look: ScreenLook) -> Text:
+    """Return a line before the first hunk of a file; only those that name the file have a colour."""
+    if not line.startswith(("+++ ", "--- ", "diff ", "index ")):
+        return Text(escapes.line(line.replace("\t", "    ")))
+    shown = escapes.line(line.rstrip("\t"))  # git ends a name that has spaces with a tab
+    return Text(shown, style=look.style("dim", bold=line.startswith("diff ")))

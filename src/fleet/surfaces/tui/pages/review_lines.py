@@ -137,7 +137,7 @@ def _unified_rows(file: FileDiff, look: ScreenLook) -> Iterator[tuple[tuple[int,
             numbers = f"{line.old or '':>{_NUMBER}} {line.new or '':>{_NUMBER}} "
             text = Text()
             text.append(numbers, style=look.style("dim"))
-            text.append_text(diff_line(f"{_SIGNS[line.kind]}{line.text}", look))
+            text.append_text(diff_line(line.kind, f"{_SIGNS[line.kind]}{line.text}", look))
             yield (place,), text
 
 

@@ -188,7 +188,9 @@ class RowList(DrawnView):
 
     @property
     def is_foldable(self) -> bool:
-        """Whether a heading or a project is selected, which can be folded."""
+        """Whether a heading or a project is selected, which can be folded; False while rows are filtered."""
+        if self._words:
+            return False
         here = self._shown[self._cursor] if self._cursor < len(self._shown) else None
         return isinstance(here, Heading) or (here is not None and here.kind == "project")
 
@@ -303,9 +305,10 @@ class RowList(DrawnView):
     def fold(self) -> None:
         """Fold or unfold the selected project or group, and select its line; with another row selected, fold its group.
 
-        With a coordinator selected, which is in no group, fold the group of its project whose name its row has.
+        With a coordinator selected, which is in no group, fold its project. While rows are filtered, do nothing: what is
+        found is shown also where it is folded.
         """
-        if not self._shown:
+        if not self._shown or self._words:
             return
         here = self._shown[self._cursor]
         key = here.key
@@ -314,7 +317,7 @@ class RowList(DrawnView):
         elif here.kind == "project":
             self._unfolded[key] = not self._unfolded.get(key, True)
         else:
-            key = f"{here.project}:{here.group}"
+            key = here.project if here.kind == "coordinator" else f"{here.project}:{here.group}"
             self._unfolded[key] = False
         self._key = key
         self._arrange()
@@ -322,12 +325,15 @@ class RowList(DrawnView):
 
     # the mouse --------------------------------------------------------------------------------------------------------
     def on_click(self, event: events.Click) -> None:
-        """Handle a click: it folds a heading and selects a row; a double click folds a project and chooses any other row."""
+        """Handle a click: it folds a heading and selects a row; a double click folds a project and chooses any other row.
+
+        While rows are filtered, nothing is folded.
+        """
         number = event.y + self.scroll_offset.y
         if not 0 <= number < len(self._shown):
             return
         here = self._shown[number]
-        if isinstance(here, Heading) or (here.kind == "project" and event.chain > 1):
+        if not self._words and (isinstance(here, Heading) or (here.kind == "project" and event.chain > 1)):
             self._cursor = number
             self.fold()
             return

@@ -12,7 +12,7 @@ from fleet.model.branches import task_branch
 from fleet.model.results.agents import Difference, Output, Screen
 from fleet.surfaces.cli.commands.reads import COMMANDS as READ
 from fleet.surfaces.cli.options import Slug, json_option, reading
-from fleet.surfaces.cli.ui import graph_drawing, terminal
+from fleet.surfaces.cli.ui import diff_drawing, terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
 from fleet.world.home import paths
 from fleet.world.process.programs import become
@@ -132,7 +132,7 @@ def diff(slug: str, *, project: str | None, stat: bool, json: bool) -> None:
     elif not text and terminal.is_terminal():
         terminal.say(f"{task_branch(slug)} changes nothing: its work is merged, or it has no commits yet")
     else:
-        sys.stdout.writelines(graph_drawing.diff(text))
+        sys.stdout.writelines(diff_drawing.diff(text))
 
 
 COMMANDS = {"agents": agents, "attach": attach, "peek": peek, "logs": logs, "diff": diff}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
 from fleet.api.fleet import Fleet
 from fleet.api.views.sections import held_in_words
+from fleet.model import FLEET_DISPATCH_ID
 from fleet.model.text.times import utc
+from fleet.surfaces.cli.hot import hook as hot_hook
 from fleet.surfaces.cli.options import Slug, json_option, project_option, writing_home_unkeyed
 from fleet.surfaces.cli.ui import terminal
 
@@ -201,14 +204,17 @@ def allow(
 @click.command("hook")
 @click.argument("event")
 @click.option("--engine", metavar="NAME", required=True, help="the engine that sends the event")
-def hook(**_given: str) -> None:
+def hook(event: str, engine: str) -> int:
     """Record an event of an engine, given as JSON on standard input. Engines call this, not people.
 
     \b
     Examples:
       fleet hook Stop --engine claude
     """
-    # `surfaces/cli/entry.py` runs the command in this form by `hot/hook.py`, so that click need not be loaded.
+    # Words in exactly this form are run by `surfaces/cli/entry.py`, so that click need not be loaded.
+    if not os.environ.get(FLEET_DISPATCH_ID):
+        return 0  # outside an agent of fleet a hook does nothing
+    return hot_hook.run(event=event, engine=engine)
 
 
 COMMANDS = {"hooks": hooks, "limits": limits, "hook": hook}

@@ -27,7 +27,7 @@ _FIELDS = ("after", "tags", "priority", "not_before", "not_before_said", "verify
 
 @click.command("add")
 @click.argument("what", metavar="TITLE|FILE|-")
-@click.option("-d", "--description", metavar="TEXT", help="what to do, in full (for one task)")
+@click.option("-d", "--description", metavar="TEXT", help="what to do, in full (for one task); - reads standard input")
 @click.option("-a", "--after", multiple=True, metavar="SLUG", type=Slug(), help="wait for this task (repeat for more)")
 @click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="a tag for the task (repeat for more)")
 @click.option(
@@ -66,8 +66,8 @@ def add(what: str, **given: Any) -> None:
 def _read_tasks(what: str, description: str | None) -> tuple[Reading, str]:
     """Return the tasks in `what` (a title, a list's file, or `-` for standard input), and the name of that source.
 
-    `description` describes a single task; None for none. Raise BadInput for a missing file, for a list without items,
-    and for a list with a `description`.
+    `description` describes a single task; `-` reads it from standard input, None is none. Raise BadInput for a missing
+    file, for a list without items, and for a list with a `description`.
     """
     from_file = what.endswith(_LISTS) and os.path.isfile(what)
     if what.endswith(_LISTS) and not from_file and " " not in what:
@@ -75,7 +75,8 @@ def _read_tasks(what: str, description: str | None) -> tuple[Reading, str]:
             what=f"there is no file {what}; to use it as a title, add a second word or change its ending"
         )
     if what != "-" and not from_file:
-        return Reading([Item(line=1, title=what, parent=None, description=description or "")]), "the command line"
+        described = from_stdin(description) or ""
+        return Reading([Item(line=1, title=what, parent=None, description=described)]), "the command line"
     if description is not None:
         raise errors.BadInput(what="--description is for one task; in a list it is the text below an item")
     reading = read_list((_read_file(what) if from_file else from_stdin("-") or "").splitlines())

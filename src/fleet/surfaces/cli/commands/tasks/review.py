@@ -13,7 +13,7 @@ from fleet.model.states import assert_never
 from fleet.model.text.sizes import counted
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
-from fleet.surfaces.cli.ui import graph_drawing, streams, terminal
+from fleet.surfaces.cli.ui import diff_drawing, streams, terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
 
@@ -147,7 +147,7 @@ def _print_work(work: Work, *, as_json: bool) -> None:
         terminal.say_json(work)
         return
     _print_head(work)
-    sys.stdout.writelines(graph_drawing.diff(work.diff))
+    sys.stdout.writelines(diff_drawing.diff(work.diff))
 
 
 def _walk_through(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) -> None:
@@ -190,7 +190,7 @@ def _review_task(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool
 
 def _page_diff(diff: str) -> None:
     """Show a diff in the person's pager."""
-    click.echo_via_pager(streams.escape_controls("".join(graph_drawing.diff(diff))))
+    click.echo_via_pager(streams.escape_controls("".join(diff_drawing.diff(diff))))
 
 
 def _ask_key() -> str:

@@ -12,7 +12,8 @@ from fleet.api.fleet import Fleet
 from fleet.model.names import DispatchId, slug
 from fleet.model.text import jsontext
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, read_time, reading
+from fleet.surfaces.cli.hot.table import Option
+from fleet.surfaces.cli.options import COUNT, Slug, click_option, json_option, read_time, reading
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.views.operations import FOREVER, OperationFilter
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command("ops")
-@click.option("-p", "--project", metavar="NAME", type=ProjectName(), help="only operations of this project")
+@click_option(Option("-p", "--project", metavar="NAME", help="only operations of this project"))
 @click.option("-t", "--task", metavar="SLUG", type=Slug(), help="only operations of this task")
 @click.option("--dispatch", metavar="ID", help="only operations of this dispatch")
 @click.option("--actor", metavar="NAME", help="only operations by this actor")
