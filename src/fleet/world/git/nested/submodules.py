@@ -54,9 +54,10 @@ def recorded(ask: RunGit, path: str) -> list[Submodule]:
 def modules_of(tree: str) -> str:
     """Return the folder in which git keeps the repositories of a worktree's submodules; it need not exist.
 
-    Only for a worktree whose `.git` file can be read.
+    Empty when the worktree's `.git` file cannot be read.
     """
-    return f"{leftovers.entry_of(tree)}/modules"
+    entry = leftovers.entry_of(tree)
+    return entry and f"{entry}/modules"
 
 
 def repositories(modules: str) -> list[str]:
