@@ -152,14 +152,25 @@ def _check_dispatch(scene: Scene) -> list[str]:
 
 # launch ---------------------------------------------------------------------------------------------------------------
 def _dispatch_without_session(scene: Scene) -> None:
-    """Prepare the scene: a dispatch whose process died just before it created the session."""
+    """Prepare the scene: a dispatch whose process died just before it created the session.
+
+    Raise RuntimeError when it ended otherwise.
+    """
     _add_task(scene)
     child = os.fork()
     if child == 0:
-        with scene.fleet() as fleet:
-            fleet.funnel.watcher = ActBefore("tmux new-session", die)
-            _dispatch(fleet)
-    os.waitpid(child, 0)
+        try:
+            with scene.fleet() as fleet:
+                fleet.funnel.watcher = ActBefore("tmux new-session", die)
+                _dispatch(fleet)
+        except BaseException as error:  # noqa: BLE001 - the parent is told
+            os.write(2, f"in the child: {error!r}\n".encode())
+        finally:
+            os._exit(0)  # only the parent goes on
+    _pid, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        msg = "the dispatch ended before it could be killed"
+        raise RuntimeError(msg)
 
 
 def _launch(fleet: Fleet) -> None:
