@@ -94,6 +94,18 @@ def test_a_child_whose_act_fails_before_it_is_killed_does_not_go_on_as_its_paren
     assert done.stdout.splitlines() == [f"goes on: True {said}"]
 
 
+@pytest.mark.parametrize(
+    ("agents", "assignee", "faults"),
+    [(["a"], "a", 0), (["a"], "b", 1), (["a", "b"], "a", 1), (["b", "a"], "a", 1)],
+)
+def test_a_second_agent_on_the_task_of_a_killed_dispatch_is_a_fault(agents, assignee, faults):
+    fleet = SimpleNamespace(
+        tasks=SimpleNamespace(show=lambda **_task: SimpleNamespace(assignee=assignee, status="in_progress")),
+        agents=SimpleNamespace(list=lambda: [SimpleNamespace(id=ident) for ident in agents]),
+    )
+    assert len(scenarios._check_dispatch(SimpleNamespace(fleet=lambda: nullcontext(fleet)))) == faults
+
+
 @pytest.mark.parametrize(("whole", "fails"), [(80, False), (79, True)])
 def test_a_scenario_that_has_lost_a_death_fails_whichever_part_is_played(monkeypatch, whole, fails):
     cases = [{"effect": "git merge", "died": True, "deaths": whole}] * 5

@@ -131,15 +131,15 @@ def _dispatch(fleet: Fleet) -> None:
 
 
 def _check_dispatch(scene: Scene) -> list[str]:
-    """Return a fault if an agent works and does not have the task `t`, or none works and `t` is not open.
+    """Return a fault if several agents work, if one does that does not have the task `t`, or if none does and `t` is not open.
 
     If none works, dispatch the task again, and kill the agent; it is a fault if that dispatch is refused.
     """
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
-        agents = fleet.agents.list()
-        if agents:
-            return [] if task.assignee == agents[0].id else [f"agent {agents[0].id}, assignee {task.assignee}"]
+        working = [agent.id for agent in fleet.agents.list()]
+        if working:
+            return [] if [task.assignee] == working else [f"agents at work: {working}, assignee {task.assignee}"]
         if task.status != "open":
             return [f"nobody works, but the task is {task.status}"]
         try:
