@@ -163,6 +163,22 @@ def test_a_census_knows_who_is_stopped_and_who_came_last(stand, processes):
     assert processes.census().stopped_in(changed(leader, start="7")) == []
 
 
+def test_a_stopped_process_gets_a_signal_when_it_continues(stand, processes):
+    leader = stand.start(children=2)
+    ended, killed = (
+        stand.identity(pid) for pid in set(processes.census().with_descendants([leader.pid])) - {leader.pid}
+    )
+    for who in (ended, killed):
+        stand.stop(who)
+    stand.becomes(lambda: set(processes.census().stopped_in(leader)) == {ended.pid, killed.pid})
+    assert processes.signal(ended, signal.SIGTERM)
+    assert processes.signal(killed, signal.SIGKILL)
+    stand.becomes(lambda: processes.life(killed) == "dead")
+    assert processes.life(ended) == "alive"
+    assert processes.signal(ended, signal.SIGCONT)
+    stand.becomes(lambda: processes.life(ended) == "dead")
+
+
 # tmux -----------------------------------------------------------------------------------------------------------------
 def test_without_a_server_the_listing_says_why_and_nothing_else(sessions):
     said = sessions.listing()
