@@ -9,9 +9,11 @@ import pytest
 
 from fleet.errors.tools import GitRefused
 from fleet.world.funnel import Funnel
-from fleet.world.git import branch_in_use, locks, refs, worktree_status
+from fleet.world.git import branch_in_use, locks, refs
 from fleet.world.git.git import Git
 from fleet.world.git.refs import git_dir
+from fleet.world.git.worktrees import worktree_status
+from fleet.world.git.worktrees.remove import restore_missing
 from fleet.world.process.programs import Programs
 
 
@@ -76,7 +78,7 @@ def test_a_missing_file_whose_name_is_in_no_known_writing_is_restored(repository
     git(repository, "add", ".")
     git(repository, "commit", "--quiet", "--message=odd")
     os.unlink(name)
-    Git(Programs(Funnel())).restore_missing(str(repository))
+    restore_missing(Git(Programs(Funnel())), str(repository))
     with open(name, "rb") as file:
         assert file.read() == b"hello\n"
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.branches import HEADS, branch_in, head_ref
 from fleet.records import record
-from fleet.world.git.leftovers import is_same_path
 from fleet.world.git.pointers import NotRegular, open_regular
 from fleet.world.git.refs import git_dir
+from fleet.world.git.worktrees.leftovers import is_same_path
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
