@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import fleet
 from benchmarks.counts import COLUMNS, cells_of, counted
@@ -62,23 +62,26 @@ def _played(home: Path, directory: Path, **how: object) -> tuple[float, dict[int
     """Run a job; return the seconds from its first item to its end, and the runner's memory in KiB by items done.
 
     `how` has what the document leaves open: `isolation`, `parallel` and `count`. Raise AssertionError when the runner
-    says at the end that not all items are done.
+    fails, or does not say at the end that all items are done.
     """
     path = directory / "job.yml"
     path.write_text(DOCUMENT.format(**how))
     words = [str(Path(sys.executable).with_name("fleet")), "job", "run", str(path), "-p", PROJECT, "--json"]
     memory: dict[int, int] = {}
     began = ended = 0.0
+    said: dict[str, Any] = {}
     with subprocess.Popen(
         words, env={**os.environ, "FLEET_HOME": str(home)}, stdout=subprocess.PIPE, text=True
     ) as child:
         for line in child.stdout or ():
-            event = json.loads(line)
-            if event["event"] == "progress" and event["total"]:
+            said = json.loads(line)
+            if said["event"] == "progress" and said["total"]:
                 began = began or perf_counter()
-                memory[event["done"]] = _memory(child.pid) or memory.get(event["done"], 0)
+                memory[said["done"]] = _memory(child.pid) or memory.get(said["done"], 0)
             ended = perf_counter()
-            assert event["event"] != "end" or event["items"]["done"] == how["count"], event
+    assert (child.returncode, said.get("event")) == (0, "end"), f"exit code {child.returncode}, last said: {said}"
+    assert began, "no item was ever on its way"
+    assert said["items"]["done"] == how["count"], said
     return ended - began, memory
 
 

@@ -39,9 +39,12 @@ class Sample:
     rows: set[str] = field(default_factory=set)
 
     def add(self, ran: int, of: int | None) -> None:
-        """Add how much one more test tried, `ran` of `of` cases. Of several tests the largest `of` is the whole."""
+        """Add how much one more test tried, `ran` of `of` cases. Of several tests the largest `of` is the whole.
+
+        It stays unknown once a test does not know it.
+        """
         self.ran += ran
-        self.of = None if of is None else max(self.of or 0, of)
+        self.of = None if of is None or self.of is None else max(self.of, of)
 
     def __str__(self) -> str:
         return f"{self.ran} of {self.of} ({share(self.ran, self.of)})" if self.of else f"{self.ran} of many"

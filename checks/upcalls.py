@@ -54,7 +54,7 @@ GIVEN = {
     "verbs.jobs.progress.ProgressReporter._tell": "where a job's progress goes; ends with the run",
     "verbs.jobs.run.Runner._wanted": "whether the run is still wanted; ends with it",
     "world.git.git.Git._sees_everyone": "of its own layer",
-    "world.git.ignored.IrreproducibleFiles._is_reproducible": "of its own layer",
+    "world.git.worktrees.ignored.IrreproducibleFiles._is_reproducible": "of its own layer",
     "world.git.nested.populate._Level.ask": "of its own layer",
     "world.process.programs.Programs._namespace_lock": "of its own layer",
 }

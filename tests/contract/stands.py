@@ -81,7 +81,7 @@ class Real(Stand):
         around = {**os.environ, **(environment or {})}
         child = subprocess.Popen(["/bin/sh", "-c", script], env=around, start_new_session=True)
         self._children.append(child)
-        until(lambda: len(self.world.processes.tree(self.identity(child.pid))) == 1 + children)
+        until(lambda: len(self.world.processes.families([self.identity(child.pid)])) == 1 + children)
         until(lambda: children or "sleep" in ps.program(child.pid))
         return self.identity(child.pid)
 

@@ -122,10 +122,11 @@ def test_a_signal_that_is_ignored_ends_nobody_and_sigkill_does(stand, processes)
 
 def test_a_family_is_listed_deepest_first_and_without_strangers(stand, processes):
     root, stranger = stand.start(children=2), stand.start()
-    for found in (processes.tree(root), processes.families([root])):
-        assert found[-1] == root
-        assert len(found) == 3
-        assert stranger not in found
+    found = processes.families([root])
+    assert found[-1] == root
+    assert len(found) == 3
+    assert stranger not in found
+    assert processes.families([changed(root, start="7")]) == [], "another process has its pid now"
 
 
 def test_a_mark_counts_with_its_home_alone(stand, processes):
@@ -160,6 +161,22 @@ def test_a_census_knows_who_is_stopped_and_who_came_last(stand, processes):
     stand.stop(stand.identity(child))
     stand.becomes(lambda: processes.census().stopped_in(leader) == [child])
     assert processes.census().stopped_in(changed(leader, start="7")) == []
+
+
+def test_a_stopped_process_gets_a_signal_when_it_continues(stand, processes):
+    leader = stand.start(children=2)
+    ended, killed = (
+        stand.identity(pid) for pid in set(processes.census().with_descendants([leader.pid])) - {leader.pid}
+    )
+    for who in (ended, killed):
+        stand.stop(who)
+    stand.becomes(lambda: set(processes.census().stopped_in(leader)) == {ended.pid, killed.pid})
+    assert processes.signal(ended, signal.SIGTERM)
+    assert processes.signal(killed, signal.SIGKILL)
+    stand.becomes(lambda: processes.life(killed) == "dead")
+    assert processes.life(ended) == "alive"
+    assert processes.signal(ended, signal.SIGCONT)
+    stand.becomes(lambda: processes.life(ended) == "dead")
 
 
 # tmux -----------------------------------------------------------------------------------------------------------------

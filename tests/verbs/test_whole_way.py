@@ -6,6 +6,7 @@ import pytest
 
 from fleet.errors.absent import NoSuchDispatch
 from fleet.errors.families import Superseded
+from fleet.errors.refused import IllegalStep
 from fleet.errors.superseded import NotSeated
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
@@ -42,6 +43,17 @@ def test_dispatch_launch_report_settle_and_merge(scene):
     assert scene.fleet.tasks.show(project=PROJECT, slug="a").status == "done"
     assert scene.machine.servers == {}  # it went with its last session
     assert [each for each in scene.fleet.sweep.run(kill=True) if each.done] == []
+
+
+def test_a_scene_adds_the_task_that_it_dispatches_unless_there_is_one_of_this_very_name(scene):
+    scene.fleet.tasks.add(project=PROJECT, title="another", slug="t1")
+    ident = scene.dispatch("t")
+    assert scene.fleet.context.dispatch(ident).slug == "t"
+    scene.fleet.tasks.add(project=PROJECT, title="over", slug="old")
+    scene.fleet.tasks.abandon(project=PROJECT, slug="old")
+    scene.fleet.tasks.archive(project=PROJECT, slug="old")
+    with pytest.raises(IllegalStep):
+        scene.dispatch("old")
 
 
 def test_an_agent_abandons_its_own_task_and_its_end_changes_nothing_more(scene):

@@ -97,11 +97,16 @@ class Play:
         """Dispatch the task in a child process that kills itself with SIGKILL before the dispatch is complete."""
         child = os.fork()
         if child == 0:
-            with Fleet.open(self._fleet.home, actor="doomed") as doomed:
-                doomed.funnel.watcher = _KillAtEffect(_EFFECTS_BEFORE_DEATH)
-                doomed.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="scripted"))
-            os._exit(0)
-        os.waitpid(child, 0)
+            try:
+                with Fleet.open(self._fleet.home, actor="doomed") as doomed:
+                    doomed.funnel.watcher = _KillAtEffect(_EFFECTS_BEFORE_DEATH)
+                    doomed.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="scripted"))
+            finally:
+                os._exit(0)  # also after an error: only the parent goes on with the play
+        _pid, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status):
+            self._add_event(f"the dispatcher of {slug} ended before it could be killed")
+            return
         self._add_event(f"the dispatcher of {slug} was killed half-way")
         self.result.recovered.append(f"{slug}: its dispatcher was killed half-way")
 

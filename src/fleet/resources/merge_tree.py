@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fleet import errors
 from fleet.resources.worktree import half_made, half_removed
+from fleet.world.git.worktrees.add import add_scratch
+from fleet.world.git.worktrees.remove import discard_scratch
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -61,8 +63,8 @@ class MergeTree:
                 )
             world.files.make_folder(os.path.dirname(claim.name))
             reason = half_made.lock_reason(claim, order.dispatch, world)
-            world.git.add_scratch(
-                order.repository, claim.name, order.base, reason=reason, limit=order.git_limit, lock=lock
+            add_scratch(
+                world.git, order.repository, claim.name, order.base, reason=reason, limit=order.git_limit, lock=lock
             )
         finally:
             gate.give()
@@ -82,6 +84,6 @@ class MergeTree:
                 half_made.discard(claim, world)
             elif look == "ours":
                 half_removed.repoint(claim, world)
-                world.git.discard_scratch(claim.data["repository"], claim.name, lock=lock)
+                discard_scratch(world.git, claim.data["repository"], claim.name, lock=lock)
         finally:
             gate.give()

@@ -68,28 +68,40 @@ class ThrowawayPostgres:
     def start(self) -> Self:
         """Start the watchdog, which creates the data folder and runs the server; return this object without waiting.
 
-        Raise PostgresUnavailable when no PostgreSQL is found.
+        Raise PostgresUnavailable when no PostgreSQL is found. After an error nothing is left.
         """
         binaries = self._binaries or find_binaries()
-        uid, gid = server_identity()
         # Not TMPDIR: a socket's path has 104 bytes at most, and the user `nobody` must reach the folder.
-        self._directory = Path(tempfile.mkdtemp(prefix="fleet-pg-", dir="/tmp"))
-        os.chown(self._directory, uid, gid)
+        directory = Path(tempfile.mkdtemp(prefix="fleet-pg-", dir="/tmp"))
+        try:
+            self._watchdog = self._start_watchdog(binaries, directory)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+        self._directory = directory
+        return self
+
+    def _start_watchdog(self, binaries: Path, directory: Path) -> subprocess.Popen[bytes]:
+        """Start the watchdog, which removes the folder at the end, and return it.
+
+        A copy of the programs is run when the user of the server cannot run them where they are.
+        """
+        uid, gid = server_identity()
+        os.chown(directory, uid, gid)
         if not runs_as(binaries / "postgres", uid, gid):
-            binaries = copy_installation(binaries, self._directory / "install", uid, gid)
+            binaries = copy_installation(binaries, directory / "install", uid, gid)
         order = {
-            "directory": str(self._directory),
+            "directory": str(directory),
             "uid": uid,
             "gid": gid,
-            "commands": commands(binaries, self._directory, lives=self._lives),
+            "commands": commands(binaries, directory, lives=self._lives),
         }
-        self._watchdog = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-I", "-S", watchdog.__file__, json.dumps(order)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl+C must reach only the owner
         )
-        return self
 
     def wait(self) -> None:
         """Wait until the server accepts connections; raise PostgresUnavailable when it ends or needs over a minute."""

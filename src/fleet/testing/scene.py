@@ -18,6 +18,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model import FLEET_HOME
 from fleet.model.settings.setting_names import HOME_FILE
+from fleet.store import queries as q
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
@@ -82,10 +83,10 @@ class Scene:
     def dispatch(self, fleet: Fleet, slug: str, *command: str, engine: str = "shell", script: str = "") -> str:
         """Start an agent on the task `slug`; return the id of the dispatch.
 
-        The task is added first, unless an unarchived task's slug is `slug` or begins with it. `script` is then its
-        description, which a scripted agent follows.
+        The task is added first, unless there is one, archived or not. `script` is then its description, which a scripted
+        agent follows.
         """
-        if not fleet.graph.slugs(project=PROJECT, prefix=slug):
+        if fleet.context.store.read(lambda rows: q.task_exists(rows, project=PROJECT, slug=slug)) is None:
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug, description=script)
         return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine=engine, command=command)).id
 

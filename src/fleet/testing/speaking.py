@@ -30,6 +30,8 @@ STEPS = {
 # Seconds: how long `wait_message` waits at most, and between two looks.
 _PATIENCE = 300.0
 _LOOK_AGAIN = 0.05
+# The exit status of a step that needs a status line where there is none; that of an unknown step, too.
+_NO_STATUS_LINE = 64
 
 
 def _say(text: str) -> None:
@@ -44,6 +46,7 @@ class HookCaller:
     """
 
     def __init__(self, settings: str) -> None:
+        self._path = settings
         self._settings: Payload = json.loads(Path(settings).read_text(encoding="utf-8")) if settings else {}
 
     def call(self, event: str, payload: Payload) -> list[Payload]:
@@ -123,9 +126,18 @@ class HookCaller:
         self.call("StopFailure", {"error": error, "last_assistant_message": words})
 
     def _send_status(self, payload: Payload) -> None:
-        """Run the command for the status line in the agent's settings, with this JSON on its standard input."""
+        """Run the command for the status line in the agent's settings, with this JSON on its standard input.
+
+        Without such a command say what is missing, and exit with status 64.
+        """
+        try:
+            command = self._settings["statusLine"]["command"]
+        except KeyError:
+            place = f"{self._path} has no command for it" if self._path else "there is no --settings FILE"
+            _say(f"cannot send the status line: {place}")
+            sys.exit(_NO_STATUS_LINE)
         given = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), **payload}
-        _run(self._settings["statusLine"]["command"], json.dumps(given).encode(), wait=True)
+        _run(command, json.dumps(given).encode(), wait=True)
 
     def wait_message(self, _rest: str) -> None:
         """Pretend to run a tool again and again, until a hook's answer brings a message, for at most five minutes."""

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+from fleet.world.files.folders import make_private_folder
 from fleet.world.files.user_file import replacing
 
 if TYPE_CHECKING:
@@ -85,16 +86,17 @@ class Machine:
         self._funnel.through(f"remove {os.path.basename(path)}", lambda: _remove_user_file(path))
 
     def make_folder(self, path: str) -> None:
-        """Create a private folder outside the home, and the missing folders above it, which get the usual permissions.
+        """Create a folder outside the home and the missing folders above it, all private; existing ones stay unchanged.
 
-        An existing folder stays unchanged.
+        `path` is absolute.
         """
-        self._funnel.through("make folder", lambda: os.makedirs(path, mode=0o700, exist_ok=True))
+        self._funnel.through("make folder", lambda: make_private_folder(path, below="/"))
 
     def replace_file(self, path: str, text: str) -> None:
-        """Write a person's own file atomically, and create missing folders above it with the usual permissions.
+        """Write a person's own file atomically, and create missing folders above it; `path` is absolute.
 
-        An existing file keeps its permissions; a new file is private. Raise WriteFailed when it cannot be written.
+        Existing files and folders keep their permissions; new ones are private. Raise WriteFailed when the file cannot
+        be written.
         """
         self._funnel.through(f"write {os.path.basename(path)}", lambda: _replace_user_file(path, text))
 
@@ -105,7 +107,7 @@ def _remove_user_file(path: str) -> None:
 
 
 def _replace_user_file(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
+    make_private_folder(os.path.dirname(path), below="/")
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
     with replacing(path, mode=mode) as file:
         file.write(text)

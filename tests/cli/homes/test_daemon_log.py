@@ -135,6 +135,80 @@ def test_a_follower_sees_each_line_once_also_across_a_rotation(place):
     assert (found + rest)[-1] == 8
 
 
+def until_none(coming) -> list[object]:
+    """The numbers of the entries that come before the follower has to wait."""
+    return [entry["number"] for entry in iter(lambda: next(coming), None)]
+
+
+@pytest.mark.parametrize("rotations", range(1, daemon_log.KEPT + 1))
+def test_a_follower_misses_nothing_when_the_log_is_rotated_several_times_between_two_looks(place, rotations):
+    log, numbers = DaemonLog(place, Funnel(), most=300), iter(range(1_000))
+    log.write("old", number=next(numbers))
+    coming = daemon_log.follow(place, SimulatedClock(), most=1)
+    assert until_none(coming) == [0]
+    while len(files(place)) <= rotations:
+        log.write("new", number=(last := next(numbers)))
+    assert until_none(coming) == list(range(1, last + 1))
+    log.write("new", number=last + 1)
+    assert until_none(coming) == [last + 1]
+
+
+def test_a_follower_whose_file_is_no_longer_kept_goes_on_in_the_newest(place):
+    log = DaemonLog(place, Funnel(), most=300)
+    log.write("old", number=0)
+    coming = daemon_log.follow(place, SimulatedClock(), most=1)
+    assert until_none(coming) == [0]
+    for number in range(1, 100):
+        log.write("new", number=number)
+    found = until_none(coming)
+    assert (found, found[-1]) == (sorted({*found}), 99)
+
+
+def test_a_follower_misses_no_line_that_is_written_between_its_look_and_a_rotation(place, monkeypatch):
+    log, read, written = DaemonLog(place, Funnel(), most=300), daemon_log._read_lines, [0]
+    log.write("old", number=0)
+    coming = daemon_log.follow(place, SimulatedClock(), most=1)
+    assert until_none(coming) == [0]
+
+    def then_written(handle, rest):
+        found = read(handle, rest)
+        while len(files(place)) < 2:
+            written.append(len(written))
+            log.write("new", number=written[-1])
+        return found
+
+    monkeypatch.setattr(daemon_log, "_read_lines", then_written)
+    assert until_none(coming) == written[1:]
+
+
+def test_a_file_that_is_rotated_again_while_the_next_one_is_opened_is_followed_by_the_right_one(place, monkeypatch):
+    log, opened, numbers = DaemonLog(place, Funnel(), most=300), daemon_log._open_log, iter(range(1_000))
+    log.write("old", number=next(numbers))
+    coming = daemon_log.follow(place, SimulatedClock(), most=1)
+    assert until_none(coming) == [0]
+    while len(files(place)) < 2:
+        log.write("new", number=(last := next(numbers)))
+
+    def rotated_before(path: str) -> int:
+        while len(files(place)) < 3:
+            log.write("new", number=next(numbers))
+        return opened(path)
+
+    monkeypatch.setattr(daemon_log, "_open_log", rotated_before)
+    found = until_none(coming)
+    assert found == list(range(1, next(numbers)))
+    assert found[-1] > last
+
+
+@pytest.mark.parametrize(("most", "numbers"), [(0, []), (1, [1]), (2, [0, 1]), (3, [0, 1])])
+def test_a_follower_begins_with_as_many_entries_as_it_is_asked_for(place, most, numbers):
+    log = DaemonLog(place, Funnel())
+    for number in range(2):
+        log.write("old", number=number)
+    found = until_none(daemon_log.follow(place, SimulatedClock(), most=most))
+    assert found == [entry["number"] for entry in daemon_log.newest(place, most)] == numbers
+
+
 def test_a_follower_waits_for_a_log_that_is_not_there_yet(place):
     coming = daemon_log.follow(place, SimulatedClock(), most=5)
     assert next(coming) is None

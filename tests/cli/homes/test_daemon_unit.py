@@ -91,7 +91,8 @@ def test_a_unit_is_written_for_this_home_and_ends_nobody_but_the_daemon(system, 
     for line in ("KillMode=process", "Restart=on-failure", f'ExecStart="{program}" daemon run', f'Environment="FLEET_HOME={home}"'):  # fmt: skip
         assert line in text
     assert program.startswith("/")
-    assert stat.S_IMODE(os.stat(unit.path).st_mode) == 0o600
+    made = [stat.S_IMODE(os.stat(path).st_mode) for path in (unit.path, system.units, system.units.parents[1])]
+    assert made == [0o600, 0o700, 0o700]
     enabled = [f"enable --now -- {name}", "show-user --property=Linger --value"]
     assert system.asked() == ["daemon-reload", *enabled] * 2
     assert (unit.is_changed, again.is_changed) == (True, False)

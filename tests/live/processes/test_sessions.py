@@ -49,6 +49,13 @@ def test_a_dispatch_holds_a_session_named_after_it_and_its_process_is_the_panes_
         assert either.git("rev-parse", "--abbrev-ref", "HEAD", cwd=str(either.tree("t"))) == "worker/t"
 
 
+def test_a_scene_adds_the_task_that_it_dispatches_though_the_name_of_another_begins_with_it(scene):
+    with scene.fleet() as fleet:
+        fleet.tasks.add(project="p", title="another", slug="t1")
+        ident = scene.dispatch(fleet, "t", "sleep", "1000")
+        assert fleet.context.dispatch(ident).slug == "t"
+
+
 @pytest.mark.req("EXC-8")
 def test_a_session_whose_name_begins_like_ours_is_never_confused_with_it(scene, known_id):
     scene.forgiven = {"session fleet-aaaaaaaa1"}

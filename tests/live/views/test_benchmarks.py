@@ -4,7 +4,9 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -99,3 +101,30 @@ def test_a_crowd_in_which_nobody_writes_is_shown_and_missed(monkeypatch):
     table = crowd._table(silent)
     assert "the bare writer has written nothing: there is nothing to compare with" in str(table)
     assert len(table.misses) == 2
+
+
+PROGRESS = '{"event": "progress", "total": 2, "done": 1}'
+END = '{"event": "end", "items": {"done": %d}}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "why"),
+    [
+        ([PROGRESS, END % 2], 0, None),
+        ([], 0, "exit code 0, last said: {}"),
+        ([PROGRESS], 0, "last said: {'event': 'progress'"),
+        ([PROGRESS, END % 2], 1, "exit code 1"),
+        ([PROGRESS, END % 1], 0, "'done': 1"),
+        ([END % 2], 0, "no item was ever on its way"),
+    ],
+)
+def test_a_job_that_did_not_run_to_its_end_is_no_figure(monkeypatch, tmp_path, lines, code, why):
+    monkeypatch.syspath_prepend(str(ROOT))
+    jobs = __import__("benchmarks.jobs", fromlist=["_played"])
+    program = tmp_path / "fleet"
+    program.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in lines) + f"exit {code}\n")
+    program.chmod(0o700)
+    monkeypatch.setattr(jobs, "sys", SimpleNamespace(executable=str(tmp_path / "python")))
+    with pytest.raises(AssertionError, match=re.escape(why)) if why else nullcontext():
+        seconds, _memory_by_items = jobs._played(tmp_path, tmp_path, isolation="none", parallel=1, count=2)
+        assert seconds > 0

@@ -1,6 +1,7 @@
 """What hooks tell, weighed; what agents ask; when limits are reset: decided without acting."""
 
 import dataclasses
+import json
 import time
 import tomllib
 
@@ -18,6 +19,8 @@ from fleet.model.agents.dialect import FIELDS, MEANINGS, Dialect, clean
 from fleet.model.identity import Identity
 from fleet.model.results.reports import Received
 from fleet.store.queries import LivingAgent
+from fleet.testing.scripted import perform
+from fleet.testing.speaking import HookCaller
 from fleet.verbs.agents import messages
 
 SAID_BY_CODEX = "sha256:fdf2734c9e893e640b0e1e1eb6e61da8bbf50ba461745e42b875fc3e776cbd0f"
@@ -276,3 +279,24 @@ def test_facts_are_found_where_the_dialect_says():
     assert set(told.fields) == set(FIELDS)
     assert clean("a\x00b\x1b[0m\nc\r\n\ud800") == "a␀b␛[0m\nc\n\\ud800"
     assert clean("x" * 5_000) == f"{'x' * 4_000}… (1,000 more characters)"
+
+
+@pytest.mark.parametrize("step", ["context 45", "limit 60s"])
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        (None, "there is no --settings FILE"),
+        ({"hooks": {}}, "{path} has no command for it"),
+        ({"statusLine": {}}, "{path} has no command for it"),
+    ],
+)
+def test_the_scripted_agent_says_what_it_lacks_for_a_step_that_needs_a_status_line(
+    tmp_path, capfd, settings, why, step
+):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps(settings))
+    with pytest.raises(SystemExit) as ended:
+        perform(step, HookCaller(str(path) if settings else ""))
+    assert ended.value.code == 64
+    said = capfd.readouterr().out.splitlines()[-1]
+    assert said == f"[scripted] cannot send the status line: {why.format(path=path)}"

@@ -17,7 +17,7 @@ from fleet.model.agents.roles import ACTS
 CHANGING = {"commit", "transact", "through", "may"}
 # Effects that leave nothing changed.
 HARMLESS = {
-    "fleet.world.git.worktree_status._differing": "git compares with a copy of the index, which is removed at once"
+    "fleet.world.git.worktrees.worktree_status._differing": "git compares with a copy of the index, which is removed at once"
 }
 
 

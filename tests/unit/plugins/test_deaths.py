@@ -14,7 +14,7 @@ import pytest
 from crash import deaths
 from plugins import daemons
 
-from fleet.testing.crash import double, harness
+from fleet.testing.crash import double, harness, scenarios
 from fleet.testing.crash.catalogue import FAULTY, SCENARIOS
 from fleet.testing.crash.fault_acts import ACTS
 from fleet.testing.crash.harness import Case, Played, part_of
@@ -55,6 +55,55 @@ def test_a_part_with_fewer_deaths_than_its_floor_fails_and_says_how_many_there_w
 
 def test_every_scenario_has_a_floor():
     assert set(deaths.FEWEST) == set(SCENARIOS)
+
+
+DOOMED = """
+import os
+from types import SimpleNamespace
+from fleet.demo import show
+from fleet.testing.crash import scenarios
+
+def fail(*_given, **_more):
+    raise LookupError("no fleet today")
+
+parent = os.getpid()
+try:
+    {act}
+except (LookupError, RuntimeError) as error:
+    said = repr(error)
+print("goes on:", os.getpid() == parent, said, flush=True)
+"""
+ACTS_OF_CHILDREN = {
+    "a scenario": (
+        "scenarios._add_task = id; scenarios._dispatch_without_session(SimpleNamespace(fleet=fail))",
+        "RuntimeError('the dispatch ended before it could be killed')",
+    ),
+    "the demo": (
+        (
+            "show.Fleet.open, said, home = fail, [], SimpleNamespace(home='');"
+            " show.Play._kill_dispatcher_half_way(SimpleNamespace(_fleet=home, _add_event=said.append), 'doors')"
+        ),
+        "['the dispatcher of doors ended before it could be killed']",
+    ),
+}
+
+
+@pytest.mark.parametrize(("act", "said"), ACTS_OF_CHILDREN.values(), ids=ACTS_OF_CHILDREN)
+def test_a_child_whose_act_fails_before_it_is_killed_does_not_go_on_as_its_parent(act, said):
+    done = subprocess.run([sys.executable, "-c", DOOMED.format(act=act)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"goes on: True {said}"]
+
+
+@pytest.mark.parametrize(
+    ("agents", "assignee", "faults"),
+    [(["a"], "a", 0), (["a"], "b", 1), (["a", "b"], "a", 1), (["b", "a"], "a", 1)],
+)
+def test_a_second_agent_on_the_task_of_a_killed_dispatch_is_a_fault(agents, assignee, faults):
+    fleet = SimpleNamespace(
+        tasks=SimpleNamespace(show=lambda **_task: SimpleNamespace(assignee=assignee, status="in_progress")),
+        agents=SimpleNamespace(list=lambda: [SimpleNamespace(id=ident) for ident in agents]),
+    )
+    assert len(scenarios._check_dispatch(SimpleNamespace(fleet=lambda: nullcontext(fleet)))) == faults
 
 
 @pytest.mark.parametrize(("whole", "fails"), [(80, False), (79, True)])

@@ -45,6 +45,13 @@ def test_tests_that_draw_from_the_same_whole_add_up(outcomes):
     assert str(found["deaths"]["any"]) == "8 of 400 (2 %)"
 
 
+@pytest.mark.parametrize("wholes", [(400, None), (None, 400), (None, 400, 500)])
+def test_a_whole_that_one_test_does_not_know_stays_unknown(outcomes, wholes):
+    found = conformance.read_samples(outcomes(*(told("any", 1, of, "A-1") for of in wholes)))
+    assert str(found["deaths"]["any"]) == f"{len(wholes)} of many"
+    assert conformance.part_of("A-1", found) == "some"
+
+
 def test_a_part_is_never_rounded_to_nothing():
     assert conformance.share(1, 10_000) == "1 %"
 

@@ -103,3 +103,21 @@ def test_a_server_that_does_not_start_says_why_and_leaves_no_folder(tmp_path):
     assert sorted(os.listdir(copied)) == ["initdb", "postgres"]
     assert (tmp_path / "copy/package.libs").is_dir()
     assert not (copied.parent / "include").exists()
+
+
+@pytest.mark.parametrize("act", ["chown", "copy_installation", "Popen"])
+def test_a_server_whose_watchdog_was_never_started_leaves_no_folder(act, tmp_path, monkeypatch):
+    def fail(*_given, **_more):
+        raise OSError("no room")
+
+    made = tmp_path / "fleet-pg"
+    monkeypatch.setattr(postgres.tempfile, "mkdtemp", lambda **_given: made.mkdir() or str(made))
+    monkeypatch.setattr(postgres, "runs_as", lambda *_given: act != "copy_installation")
+    owner = {"chown": postgres.os, "copy_installation": postgres, "Popen": postgres.subprocess}[act]
+    monkeypatch.setattr(owner, act, fail)
+    server = ThrowawayPostgres(tmp_path)
+    with pytest.raises(OSError, match="no room"), server:
+        pass
+    assert not made.exists()
+    with pytest.raises(PostgresUnavailable, match="was not started"):
+        server.url()

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from fleet.errors.tools import GitRefused
 from fleet.world.funnel import Funnel
-from fleet.world.git import branch_in_use, locks, refs, worktree_status
+from fleet.world.git import branch_in_use, locks, refs
 from fleet.world.git.git import Git
 from fleet.world.git.refs import git_dir
+from fleet.world.git.worktrees import worktree_status
+from fleet.world.git.worktrees.remove import restore_missing
 from fleet.world.process.programs import Programs
 
 
@@ -75,7 +78,7 @@ def test_a_missing_file_whose_name_is_in_no_known_writing_is_restored(repository
     git(repository, "add", ".")
     git(repository, "commit", "--quiet", "--message=odd")
     os.unlink(name)
-    Git(Programs(Funnel())).restore_missing(str(repository))
+    restore_missing(Git(Programs(Funnel())), str(repository))
     with open(name, "rb") as file:
         assert file.read() == b"hello\n"
 
@@ -135,3 +138,21 @@ def test_nobody_waits_at_a_pipe_in_the_place_of_head_or_a_branch(entry, tmp_path
     (entry / "rebase-merge").mkdir()
     os.mkfifo(entry / "rebase-merge/head-name")
     assert not branch_in_use._is_branch_named_in(str(entry), "worker/t")
+
+
+def refuses_to_tell(*_asked: str) -> str:
+    raise GitRefused(what="say which branch is checked out", why="no answer")
+
+
+@pytest.mark.req("MERGE-6")
+@pytest.mark.parametrize("what", ["head", "entries"])
+def test_a_branch_of_which_git_cannot_tell_whether_it_is_in_use_is_not_called_free(repository, monkeypatch, what):
+    git_of_ours = Git(Programs(Funnel()))
+    assert branch_in_use.holders(git_of_ours, str(repository), "main") != []
+    if what == "head":
+        git(repository, "config", "core.bare", "true")
+        monkeypatch.setattr(git_of_ours, "head_branch", refuses_to_tell)
+    else:
+        (repository / ".git/worktrees").touch()
+    assert branch_in_use.holders(git_of_ours, str(repository), "main") is None
+    assert "does not say which branches" in branch_in_use.why_branch_in_use(git_of_ours, str(repository), "main")

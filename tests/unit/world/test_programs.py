@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import stat
 import subprocess
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ import pytest
 from fleet.world import host
 from fleet.world.funnel import Funnel
 from fleet.world.host import Host
+from fleet.world.machine import Machine
 from fleet.world.process.job_commands import CommandEnd, JobCommand, JobCommands
 from fleet.world.process.processes import Processes
 from fleet.world.process.programs import Programs
@@ -84,6 +86,18 @@ def test_the_output_of_the_first_step_of_a_job_has_its_folders_made_but_never_th
 
 
 @pytest.mark.req("MERGE-2")
+@pytest.mark.parametrize("how", ["a folder", "a file in it"])
+def test_what_is_made_outside_the_home_is_private_with_every_new_folder_above_it(tmp_path, how):
+    machine, there = Machine(Funnel()), tmp_path / "ann"
+    there.mkdir(mode=0o755)
+    if how == "a folder":
+        machine.make_folder(f"{there}/a/b/c")
+    else:
+        machine.replace_file(f"{there}/a/b/c/file", "text")
+    modes = [stat.S_IMODE(os.stat(path).st_mode) for path in (there / "a", there / "a/b", there / "a/b/c", there)]
+    assert modes == [0o700, 0o700, 0o700, 0o755], "an existing folder stays as it is"
+
+
 def test_a_program_gets_the_variables_that_its_words_begin_with():
     words = [
         "/usr/bin/env",

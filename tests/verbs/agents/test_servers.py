@@ -83,6 +83,21 @@ def test_a_stopped_server_is_waited_for_and_the_exit_status_counts_once_it_answe
     assert scene.fleet.sessions.settle(ident).exec_state == "failed"
 
 
+def test_a_handler_is_called_when_its_process_continues_and_never_after_its_death(scene):
+    table, called = scene.machine.table, []
+    process = table.spawn(scene.machine.shell.pid, ["sleep"])
+    process.handlers[signal.SIGTERM] = lambda: called.append("asked")
+    process.on_death.append(lambda *_how: called.append("dead"))
+    table.signal(process, signal.SIGSTOP)
+    table.signal(process, signal.SIGTERM)
+    assert called == []
+    table.signal(process, signal.SIGCONT)
+    assert called == ["asked"]
+    table.exit(process)
+    table.signal(process, signal.SIGTERM)
+    assert (process.is_zombie, called) == (True, ["asked", "dead"])
+
+
 def test_a_server_that_missed_the_death_is_told_again(scene):
     ident = scene.work("a")
     scene.server.is_deaf = True

@@ -10,12 +10,12 @@ from staging.stage import bundle_of, claim_of, raw
 
 from fleet.errors.families import Contested
 from fleet.model.text.times import DAY, HOUR
+from fleet.resources.worktree import worktree
 from fleet.store import queries as q
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents.prompts import WantedPrompt
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.world.git.git import Git
 
 TASK = {"project": PROJECT, "slug": "a"}
 OTHER = "aaaaaaaa"
@@ -199,13 +199,13 @@ def test_a_tree_goes_when_its_task_is_archived_and_not_before(scene):
 @pytest.mark.req("ADO-12")
 def test_git_gets_the_time_that_the_setting_says_to_make_a_tree(scene, monkeypatch):
     limits = []
-    add = Git.add_detached
+    add = worktree.add_detached
 
     def measured(git, *words, **facts):
         limits.append(facts["limit"])
         add(git, *words, **facts)
 
-    monkeypatch.setattr(Git, "add_detached", measured)
+    monkeypatch.setattr(worktree, "add_detached", measured)
     scene.dispatch("a")
     config = Path(scene.home, "config.toml")
     config.write_text(f'git_limit = "42s"\n{config.read_text()}')

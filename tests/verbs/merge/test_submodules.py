@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.tasks.edit import Edit
 from fleet.world.git.nested import remove
 from fleet.world.git.nested.populate import populate
+from fleet.world.git.nested.repositories import has_submodules
 from fleet.world.home import paths
 
 TASK = {"project": PROJECT, "slug": "t"}
@@ -272,3 +274,16 @@ def test_nothing_is_taken_out_of_a_worktree_without_submodules(scene):
     tree = worked(scene)
     remove.take_out(scene.fleet.world.git, tree)
     assert not os.path.exists(scene.git("rev-parse", "--git-path", "modules.fleet-gone", cwd=tree))
+
+
+@pytest.mark.parametrize("pointer", [None, "", "gitdir:"])
+def test_nothing_is_taken_out_of_a_worktree_whose_git_file_says_nothing(tmp_path, monkeypatch, pointer):
+    """Least of all a folder /modules of the machine."""
+    if pointer is not None:
+        (tmp_path / ".git").write_text(pointer)
+    isdir, acts = os.path.isdir, []
+    monkeypatch.setattr(os.path, "isdir", lambda path: path == "/modules" or isdir(path))
+    through = SimpleNamespace(through=lambda effect, _act: acts.append(effect))
+    remove.take_out(SimpleNamespace(funnel=through), str(tmp_path))
+    assert acts == []
+    assert not has_submodules(str(tmp_path))

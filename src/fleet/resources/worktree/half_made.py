@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.world.git import leftovers
 from fleet.world.git.refs import git_dir
+from fleet.world.git.worktrees import leftovers
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.world.git import leftovers
 from fleet.world.git.nested import remove
 from fleet.world.git.refs import git_dir
+from fleet.world.git.worktrees import leftovers
+from fleet.world.git.worktrees.remove import restore_missing
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
-    from fleet.world.git.worktree_status import ListedWorktree
+    from fleet.world.git.worktrees.worktree_status import ListedWorktree
     from fleet.world.world import World
 
 
@@ -36,7 +37,7 @@ def restore(claim: Claim, world: World) -> None:
     if not claim.is_leaving:
         return
     repoint(claim, world)
-    world.git.restore_missing(claim.name)
+    restore_missing(world.git, claim.name)
     remove.restore(world.git, claim.name)
 
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, first_names, is_disposable
 from fleet.resources.worktree.half_removed import has_lost_its_pointer
-from fleet.world.git.ignored import IrreproducibleFiles, digest
 from fleet.world.git.nested import repositories
 from fleet.world.git.nested.submodules import other_repositories_among
 from fleet.world.git.refs import rebased_branch
-from fleet.world.git.worktree_status import printable_name
+from fleet.world.git.worktrees.ignored import IrreproducibleFiles, digest
+from fleet.world.git.worktrees.worktree_status import printable_name
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from fleet.model.dispatch.claim import Claim
     from fleet.model.dispatch.worktree_verdict import Verdict
-    from fleet.world.git.worktree_status import TreeStatus
+    from fleet.world.git.worktrees.worktree_status import TreeStatus
     from fleet.world.world import World
 
 

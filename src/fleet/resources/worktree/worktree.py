@@ -25,12 +25,14 @@ from fleet.resources.worktree.half_made import lock_prefix
 from fleet.resources.worktree.verdict import is_rebasing, removal_verdict
 from fleet.world.git.branch_in_use import why_branch_in_use
 from fleet.world.git.nested.remove import take_out
+from fleet.world.git.worktrees.add import add_detached, add_worktree, begin_branch, fill_worktree, switch_worktree
+from fleet.world.git.worktrees.remove import forget_worktree, remove_worktree
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
     from fleet.resources.kind import Order
-    from fleet.world.git.worktree_status import ListedWorktree
+    from fleet.world.git.worktrees.worktree_status import ListedWorktree
     from fleet.world.world import World
 
 # Seconds to wait for other changes of the repository's worktrees and branches.
@@ -114,7 +116,7 @@ class Worktree:
             raise _worktree_refused(claim, look, _registered_worktree(claim, known or []), world)
         half_made.discard(claim, world)
         if look == "absent" and _registered_worktree(claim, known or []) is not None:
-            world.git.forget(order.repository, claim.name)
+            forget_worktree(world.git, order.repository, claim.name)
         self._make(claim, order, world, lock)
 
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
@@ -123,18 +125,18 @@ class Worktree:
         repository, limit, rest = order.repository, order.git_limit, order.meanwhile
         reason = half_made.lock_reason(claim, order.dispatch, world)
         if self._has_own_branch(claim, order, world):
-            world.git.add_worktree(
-                repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock, meanwhile=rest
+            add_worktree(
+                world.git, repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock, meanwhile=rest
             )
         else:
             at = order.base or "HEAD"
-            world.git.add_detached(repository, claim.name, at, reason=reason, limit=limit, lock=lock, meanwhile=rest)
+            add_detached(world.git, repository, claim.name, at, reason=reason, limit=limit, lock=lock, meanwhile=rest)
             self._begin_branch(claim, order, world, lock)
             self._mark_branch(claim, order, world)
 
     def _begin_branch(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Create the task's branch. Its reflog names this claim as the maker, which proves the owner without a mark."""
-        world.git.begin_branch(claim.name, order.branch, maker=maker_of(claim), limit=order.git_limit, lock=lock)
+        begin_branch(world.git, claim.name, order.branch, maker=maker_of(claim), limit=order.git_limit, lock=lock)
 
     def _mark_branch(self, claim: Claim, order: Order, world: World) -> None:
         """Mark the branch that this claim created, with the commit at which it started."""
@@ -148,9 +150,9 @@ class Worktree:
         """
         there = self._has_own_branch(claim, order, world)
         try:
-            world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
+            fill_worktree(world.git, claim.name, limit=order.git_limit, lock=lock)
             if there:
-                world.git.switch(claim.name, order.branch, limit=order.git_limit, lock=lock)
+                switch_worktree(world.git, claim.name, order.branch, limit=order.git_limit, lock=lock)
             else:
                 self._begin_branch(claim, order, world, lock)
             if not claim.data.get("branch_was_there", True):
@@ -193,7 +195,7 @@ class Worktree:
                     mark_unmarked_branch(claim, owner, world)
                 take_out(world.git, claim.name)
                 reason = f"{lock_prefix(world)}released"
-                world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
+                remove_worktree(world.git, repository, claim.name, reason=reason, lock=lock)
             if not claim.is_unmade or not claim.data.get("branch_was_there", True):
                 self._delete_branch(claim, world, held=look == "ours")
         finally:

@@ -131,15 +131,15 @@ def _dispatch(fleet: Fleet) -> None:
 
 
 def _check_dispatch(scene: Scene) -> list[str]:
-    """Return a fault if an agent works and does not have the task `t`, or none works and `t` is not open.
+    """Return a fault if several agents work, if one does that does not have the task `t`, or if none does and `t` is not open.
 
     If none works, dispatch the task again, and kill the agent; it is a fault if that dispatch is refused.
     """
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
-        agents = fleet.agents.list()
-        if agents:
-            return [] if task.assignee == agents[0].id else [f"agent {agents[0].id}, assignee {task.assignee}"]
+        working = [agent.id for agent in fleet.agents.list()]
+        if working:
+            return [] if [task.assignee] == working else [f"agents at work: {working}, assignee {task.assignee}"]
         if task.status != "open":
             return [f"nobody works, but the task is {task.status}"]
         try:
@@ -152,14 +152,25 @@ def _check_dispatch(scene: Scene) -> list[str]:
 
 # launch ---------------------------------------------------------------------------------------------------------------
 def _dispatch_without_session(scene: Scene) -> None:
-    """Prepare the scene: a dispatch whose process died just before it created the session."""
+    """Prepare the scene: a dispatch whose process died just before it created the session.
+
+    Raise RuntimeError when it ended otherwise.
+    """
     _add_task(scene)
     child = os.fork()
     if child == 0:
-        with scene.fleet() as fleet:
-            fleet.funnel.watcher = ActBefore("tmux new-session", die)
-            _dispatch(fleet)
-    os.waitpid(child, 0)
+        try:
+            with scene.fleet() as fleet:
+                fleet.funnel.watcher = ActBefore("tmux new-session", die)
+                _dispatch(fleet)
+        except BaseException as error:  # noqa: BLE001 - the parent is told
+            os.write(2, f"in the child: {error!r}\n".encode())
+        finally:
+            os._exit(0)  # only the parent goes on
+    _pid, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        msg = "the dispatch ended before it could be killed"
+        raise RuntimeError(msg)
 
 
 def _launch(fleet: Fleet) -> None:

@@ -45,6 +45,8 @@ class Process:
     is_closed: bool = False
     is_zombie: bool = False
     is_stopped: bool = False
+    # The signals that a stopped process gets when SIGCONT lets it continue.
+    pending: list[int] = field(default_factory=list)
     # SIGKILL does not end the process, as when it waits for a disk.
     is_unkillable: bool = False
     # The signals that the process ignores, and those for which it calls a function.
@@ -111,8 +113,11 @@ class ProcessTable:
     def signal(self, process: Process, number: int) -> None:
         """Do to a process what the kernel does at this signal: stop, continue or end it, or call its handler.
 
-        A stopped process is ended by SIGKILL only; other signals that would end it are lost.
+        A stopped process gets signals other than SIGKILL when it continues. Nothing happens to a zombie, nor to a
+        process that is no longer in the table.
         """
+        if process.is_zombie or self.living.get(process.pid) is not process:
+            return
         if number == signal.SIGKILL:
             if not process.is_unkillable:
                 self._end(process, None, number)
@@ -120,9 +125,22 @@ class ProcessTable:
             process.is_stopped = True
         elif number == signal.SIGCONT:
             process.is_stopped = False
-        elif number in process.handlers:
+            waiting = [*process.pending, number]
+            process.pending.clear()
+            for each in waiting:
+                self._deliver(process, each)
+        elif process.is_stopped:
+            process.pending.append(number)
+        else:
+            self._deliver(process, number)
+
+    def _deliver(self, process: Process, number: int) -> None:
+        """Call the handler of a running process for a signal, or end it when it has none and does not ignore the signal."""
+        if process.is_zombie:
+            return
+        if number in process.handlers:
             process.handlers[number]()
-        elif number not in process.ignores and number not in _HARMLESS and not process.is_stopped:
+        elif number not in process.ignores and number not in _HARMLESS:
             self._end(process, None, number)
 
     def reap(self, process: Process) -> None:

@@ -17,6 +17,7 @@ from fleet.model.branches import HEADS, head_ref
 from fleet.model.identity import Identity
 from fleet.model.settings.setting_names import HOME_FILE
 from fleet.model.text.times import SECOND
+from fleet.store import queries as q
 from fleet.testing.simulated.clock import NEW_YEAR
 from fleet.testing.simulated.machine import SimulatedMachine
 from fleet.testing.simulated.world import SimulatedWorld
@@ -114,11 +115,10 @@ class SimulatedScene:
     def dispatch(self, slug: str, fleet: Fleet | None = None) -> str:
         """Dispatch a task without launching its agent; return the dispatch id.
 
-        The task is added first, unless an unarchived task's slug is `slug` or begins with it. `fleet` dispatches, by
-        default the person's.
+        The task is added first, unless there is one, archived or not. `fleet` dispatches, by default the person's.
         """
         fleet = fleet or self.fleet
-        if not fleet.graph.slugs(project=PROJECT, prefix=slug):
+        if fleet.context.store.read(lambda rows: q.task_exists(rows, project=PROJECT, slug=slug)) is None:
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
         return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="shell", command=_COMMAND)).id
 

@@ -46,8 +46,8 @@ from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.projects import allow, remote_control
 from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
-from fleet.world.git.ignored import digest
 from fleet.world.git.nested.populate import populate
+from fleet.world.git.worktrees.ignored import digest
 from fleet.world.home import paths, uncommitted
 
 if TYPE_CHECKING:

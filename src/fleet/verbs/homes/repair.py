@@ -21,6 +21,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.homes.ownership import disown_hint
 from fleet.verbs.jobs.abandoned import has_runner
+from fleet.world.git.worktrees.remove import repair_worktree
 from fleet.world.home import home_change, paths
 from fleet.world.home.tmux_socket import socket_path
 
@@ -154,7 +155,7 @@ def _repair_worktrees(context: Context) -> list[str]:
         gate = context.world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
         try:
-            why = context.world.git.repair_worktree(repository, path)
+            why = repair_worktree(context.world.git, repository, path)
         finally:
             gate.give()
         left += [f"{path}: {why}"] if why else []

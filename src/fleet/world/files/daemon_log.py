@@ -115,22 +115,25 @@ def newest(home: str, most: int) -> list[dict[str, object]]:
 def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterator[dict[str, object] | None]:
     """Yield the newest `most` entries of the log file, then each new entry as it is written, without end.
 
-    `most` is at least 1; entries of rotated files do not count. When there is no new entry, yield None, then wait
-    `every` seconds. After a rotation read on in the new file.
+    Entries of files that were rotated before do not count among the newest. When there is no new entry, yield None,
+    then wait `every` seconds. After a rotation read on in the next file; only when so much was written between two
+    looks that the file read last is no longer kept, the entries between it and the newest file are lost.
     """
     path = f"{home}/{paths.DAEMON_LOG}"
     handle, rest = _open_log(path), b""
     older, rest = _read_lines(handle, rest)
-    yield from older[-most:]
+    yield from older[max(len(older) - most, 0) :]
     while True:
         entries, rest = _read_lines(handle, rest)
         yield from entries
         if entries:
             continue
-        if _is_replaced(handle, path):
+        following = _open_following(handle, path)
+        if following >= 0:
+            yield from _read_lines(handle, rest)[0]  # written after the look above, before the rotation
             if handle >= 0:
                 os.close(handle)
-            handle, rest = _open_log(path), b""
+            handle, rest = following, b""
             continue
         yield None
         clock.wait(every)
@@ -151,7 +154,12 @@ def _read_lines(handle: int, rest: bytes) -> tuple[list[dict[str, object]], byte
 def _log_files(home: str) -> Iterator[str]:
     """Yield the log's files that exist, newest first."""
     path = f"{home}/{paths.DAEMON_LOG}"
-    return (each for each in (path, *(f"{path}.{number}" for number in range(1, KEPT + 1))) if os.path.exists(each))
+    return (each for each in (path, *_rotated(path)) if os.path.exists(each))
+
+
+def _rotated(path: str) -> list[str]:
+    """Return the paths of the rotated files of a log, newest first; they need not exist."""
+    return [f"{path}.{number}" for number in range(1, KEPT + 1)]
 
 
 def _content_of_log(path: str) -> bytes:
@@ -171,19 +179,31 @@ def _open_log(path: str) -> int:
         return -1
 
 
-def _is_replaced(handle: int, path: str) -> bool:
-    """Return whether the path now leads to another file than the open one; False when it leads to none.
+def _open_following(handle: int, path: str) -> int:
+    """Open the file that was begun after an open file of the log; return its descriptor, -1 when there is none yet.
 
-    A `handle` of -1 stands for no open file.
+    When the open file is no longer kept, that is the newest one. A `handle` of -1 stands for no open file.
     """
-    try:
-        there = os.stat(path)
-    except OSError:
-        return False
-    if handle < 0:
-        return True
-    mine = os.fstat(handle)
-    return (mine.st_dev, mine.st_ino) != (there.st_dev, there.st_ino)
+    numbered = [path, *_rotated(path)]
+    while (place := _place_among(numbered, handle)) > 0:
+        following = _open_log(numbered[place - 1])
+        if _place_among(numbered, handle) == place:
+            return following
+        if following >= 0:  # the files were rotated meanwhile: it may be a later one
+            os.close(following)
+    return _open_log(path) if place < 0 else -1
+
+
+def _place_among(numbered: list[str], handle: int) -> int:
+    """Return the index of the path that leads to an open file; -1 when none does."""
+    mine = os.fstat(handle) if handle >= 0 else None
+    for place, path in enumerate(numbered):  # a rotation moves a file towards the end, so it is not missed
+        try:
+            if mine and os.path.samestat(mine, os.lstat(path)):
+                return place
+        except OSError:
+            continue
+    return -1
 
 
 def _log_entries(content: bytes) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Create folders of the fleet home that only their owner can open."""
+"""Create folders that only their owner can open, in the fleet home and outside it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _PRIVATE = 0o700
 def make_private_folder(path: str, *, below: str) -> None:
     """Create a folder and the missing folders between it and the folder `below`, all private.
 
-    Existing folders stay unchanged. `below`, which is the home or lies in it, is never created: a process that works in
-    a home that was moved away must not create the home again. Raise FileNotFoundError when `below` is missing,
-    FileExistsError when something else is in the place of a folder.
+    Existing folders stay unchanged. `below` is never created. It is the home or lies in it, because a process that works
+    in a home that was moved away must not create the home again; for a folder outside the home it is "/". Raise
+    FileNotFoundError when `below` is missing, FileExistsError when something else is in the place of a folder.
     """
     if not path or path == below or os.path.isdir(path):
         return

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.model.branches import HEADS, branch_in, head_ref
 from fleet.records import record
-from fleet.world.git.leftovers import is_same_path
 from fleet.world.git.pointers import NotRegular, open_regular
 from fleet.world.git.refs import git_dir
+from fleet.world.git.worktrees.leftovers import is_same_path
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
@@ -62,15 +63,14 @@ def holders(git: Git, repository: str, branch: str) -> list[BranchHolder] | None
     if trees is None:
         return None
     common, found = git_dir(repository), []
-    places = [(common, trees[0].path if trees else repository), *_linked_worktrees(common)]
     try:
-        for place, path in places:
+        for place, path in [(common, trees[0].path if trees else repository), *_linked_worktrees(common)]:
             operation = operation_in(place)
             listed = any(is_same_path(tree.path, path) and tree.branch == branch for tree in trees)
             bare = place == common and _is_called_bare(git, repository, branch, bare=bool(trees) and trees[0].bare)
             if listed or bare or _is_branch_named_in(place, branch):
                 found.append(BranchHolder(path=path, operation=operation, called_bare=bare))
-    except OSError:
+    except (OSError, errors.GitRefused):
         return None
     known = {os.path.realpath(each.path) for each in found}
     rest = [tree for tree in trees if tree.branch == branch and os.path.realpath(tree.path) not in known]
@@ -107,13 +107,17 @@ def _is_branch_named_in(place: str, branch: str) -> bool:
 def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:
     """Return whether git wrongly takes a repository for bare (without a checkout), and its main checkout is on this branch.
 
-    `bare`: git takes it for bare, because core.bare is set. A repository that is really bare has no index.
+    `bare`: git takes it for bare, because core.bare is set. A repository that is really bare has no index. Raise
+    GitRefused when git does not say which branch that is.
     """
     return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
 
 
 def _linked_worktrees(common: str) -> list[tuple[str, str]]:
-    """Return (git's directory, path) of every linked worktree of the repository whose git directory is `common`."""
+    """Return (git's directory, path) of every linked worktree of the repository whose git directory is `common`.
+
+    Raise OSError when git's entries cannot be read.
+    """
     try:
         names = sorted(os.listdir(f"{common}/worktrees"))
     except FileNotFoundError:

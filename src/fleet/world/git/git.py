@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.branches import FOLLOWED_REF, branch_in, head_ref
 from fleet.model.text.secrets import hidden
-from fleet.world.git import locks, pointers, refs, worktree_status
+from fleet.world.git import locks, pointers, refs
 from fleet.world.git.refs import git_dir
+from fleet.world.git.worktrees import worktree_status
 from fleet.world.process.programs import ENV, Done
 
 if TYPE_CHECKING:
@@ -21,17 +22,13 @@ if TYPE_CHECKING:
 
 _LIMIT = 60.0
 # The limit for commands whose time grows with the tree: killed half-way, they would leave half of it.
-_LONG = 3_600.0
+LONG = 3_600.0
 # No hook of the user's runs, nothing asks for a passphrase or opens an editor, and a question never locks the index.
 _QUIET = (
     *("--no-optional-locks", "-c", "core.hooksPath=/dev/null", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"),
     *("-c", "core.fsmonitor=false", "-c", "submodule.recurse=false"),
     *("-c", "core.quotePath=false"),  # names are shown to people as they are, if they are UTF-8
 )
-# Files are checked out by as many workers as there are processors.
-_MANY = ("-c", "checkout.workers=0")
-# A worktree and git's entry of it point to each other by absolute paths, so that any process can follow them.
-_ADD = (*_MANY, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--lock")
 
 
 class Git:
@@ -182,48 +179,9 @@ class Git:
         done = self.run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
         return {0: True, 1: False}.get(done.status if done.status is not None else -1)
 
-    def add_worktree(
-        self, repository: str, path: str, branch: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
-    ) -> None:
-        """Add a worktree on an existing branch; raise GitRefused when git fails.
-
-        It is locked with fleet's reason from the start, so that it is recognised as fleet's even if git is killed. `limit`
-        is in seconds, `lock` the descriptor of an effect lock; `meanwhile` is called while git runs.
-        """
-        words = [*_ADD, "--reason", reason, path, branch]
-        self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
-
-    def add_detached(
-        self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int, meanwhile: Meanwhile
-    ) -> None:
-        """Add a worktree at a commit, on no branch, without its files. Otherwise as `add_worktree`."""
-        words = [*_ADD, "--no-checkout", "--reason", reason, "--detach", path, commit]
-        self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
-
-    def add_scratch(self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int) -> None:
-        """Add a worktree at a commit, on no branch, with its files. Otherwise as `add_worktree`."""
-        words = [*_ADD, "--reason", reason, "--detach", path, commit]
-        self._must("worktree add", repository, *words, limit=limit, lock=lock)
-
-    def begin_branch(self, path: str, branch: str, *, maker: str, limit: float, lock: int) -> None:
-        """Create a branch at a worktree's commit and check out its files; raise GitRefused if it exists or git fails.
-
-        The branch's reflog begins with the name `maker`, which later proves who created the branch.
-        """
-        words = [*_MANY, "-c", "core.logAllRefUpdates=true", "checkout", "--quiet", "-b", branch]
-        self.write(path, *words, limit=limit, lock=lock, committer=maker)
-
-    def switch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
-        """Check out a branch in a worktree in which nobody has worked yet; raise GitRefused when git fails."""
-        self.write(path, *_MANY, "checkout", "--quiet", branch, "--", limit=limit, lock=lock)
-
-    def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
-        """Check out the files of a worktree in which nobody has worked yet; raise GitRefused when git fails."""
-        self.write(path, *_MANY, "reset", "--hard", "--quiet", limit=limit, lock=lock)
-
     def start_over(self, path: str, commit: str) -> None:
         """Reset a worktree of fleet's to a commit; raise GitRefused when git fails. The caller has saved its work."""
-        self.write(path, "reset", "--hard", "--quiet", commit, limit=_LONG, lock=None)
+        self.write(path, "reset", "--hard", "--quiet", commit, limit=LONG, lock=None)
 
     def write(
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
@@ -287,47 +245,7 @@ class Git:
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
         rules = _setting_words(("protocol.allow=never", *settings))
         asked = [*first, "git", *_QUIET, *rules, *place, effect, *words]
-        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_git_env(path), exact=True)
-
-    def repair_worktree(self, repository: str, path: str) -> str:
-        """Tell git the new path of a worktree that was moved. Return why that failed; empty when it worked."""
-        done = self.run("worktree repair", repository, "worktree", "repair", path)
-        known = self.worktrees(repository)
-        if known is not None and any(os.path.realpath(each.path) == os.path.realpath(path) for each in known):
-            return ""
-        return error_line(done) or "git does not know it"
-
-    def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
-        """Remove a clean worktree, never by force.
-
-        When git refuses, for example because of uncommitted work, lock it again with `reason` and raise GitRefused.
-        """
-        self.run("worktree unlock", repository, "worktree", "unlock", path)
-        done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
-        if not done.ok:
-            self.run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
-            raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
-
-    def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
-        """Remove by force a worktree that only git and the verify command wrote to; raise GitRefused when git fails."""
-        self.run("worktree unlock", repository, "worktree", "unlock", path)
-        words = ["worktree", "remove", "--force", path]
-        done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
-        if not done.ok:
-            raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
-
-    def forget(self, repository: str, path: str) -> None:
-        """Remove git's entry of a worktree whose directory is gone, and no other entry; a failure is ignored."""
-        self.run("worktree unlock", repository, "worktree", "unlock", path)
-        self.run("worktree forget", repository, "worktree", "remove", path)
-
-    def restore_missing(self, path: str) -> None:
-        """Check out the files that an interrupted removal deleted, and no other; raise GitRefused when git fails."""
-        done = self.exactly("ls-files", path, "--deleted", "-z")
-        if done.ok and done.out:
-            done = self.exactly("checkout-index", path, "-z", "--stdin", given=done.out)
-        if not done.ok:
-            raise errors.GitRefused(what=f"restore {path}", why=error_line(done))
+        return self._programs.run(f"git {effect}", asked, limit=LONG, given=given, env=_git_env(path), exact=True)
 
     def exactly(
         self,
@@ -348,7 +266,7 @@ class Git:
         if first is None:
             return Done(status=None, out="", err=pointers.REMADE)
         asked = [*first, *_setting_words(settings), effect, *words]
-        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_git_env(path), exact=True)
+        return self._programs.run(f"git {effect}", asked, limit=LONG, given=given, env=_git_env(path), exact=True)
 
     def fast_forward(self, checkout: str, commit: str) -> str:
         """Fast-forward the branch and files of a person's checkout, at that person's request.
@@ -357,7 +275,7 @@ class Git:
         is overwritten.
         """
         words = ["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit]
-        done = self.run_in("merge --ff-only", checkout, *words, limit=_LONG)
+        done = self.run_in("merge --ff-only", checkout, *words, limit=LONG)
         return "" if done.ok else error_line(done)
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
@@ -367,7 +285,7 @@ class Git:
         failed without a conflict.
         """
         words = ["merge", "--no-ff", "--no-edit", "--quiet", "-m", message, commit]
-        done = self.run_in("merge", path, *words, limit=_LONG, lock=lock)
+        done = self.run_in("merge", path, *words, limit=LONG, lock=lock)
         if done.ok:
             return None
         files = self.run_in("diff", path, "diff", "--name-only", "--diff-filter=U", worktree_status.NOT_INTO).out.split(
@@ -377,20 +295,6 @@ class Git:
         if not any(files):
             raise errors.GitRefused(what=f"merge {commit[:12]}", why=error_line(done))
         return [name for name in files if name]
-
-    def _must(
-        self,
-        effect: str,
-        repository: str,
-        *words: str,
-        limit: float,
-        lock: int | None,
-        meanwhile: Meanwhile = None,
-    ) -> None:
-        """Run git on a repository as `run` does; raise GitRefused when it fails."""
-        done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
-        if not done.ok:
-            raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
 
     def run(
         self,

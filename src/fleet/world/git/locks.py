@@ -11,7 +11,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from fleet.model.branches import head_ref
-from fleet.world.git import leftovers
+from fleet.world.git.worktrees import leftovers
 from fleet.world.process import ps
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.model.branches import head_ref, merged_ref
-from fleet.world.git.worktree_status import NOT_INTO, PLAIN_DIFF
+from fleet.world.git.worktrees.worktree_status import NOT_INTO, PLAIN_DIFF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -163,18 +163,6 @@ class Processes:
         # From inside a pid namespace the processes of others are not visible.
         return namespace == mine or not mine or pid_namespaces.is_gone(namespace, self._socket)
 
-    def tree(self, root: Identity) -> list[Identity]:
-        """Return the process that has the pid of `root` now and all its descendants, deepest first.
-
-        Processes that cannot be identified are left out.
-        """
-        below = self._children()
-        found, queue = [], [root.pid]
-        for pid in queue:
-            queue.extend(below.get(pid, ()))
-            found.append(self.identify(pid))
-        return [each for each in reversed(found) if each is not None]
-
     def inside_sandbox(self, outer: Identity) -> Identity:
         """Return the process of the program in a sandbox, given bubblewrap's process, `outer`.
 

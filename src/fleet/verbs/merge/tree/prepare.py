@@ -20,7 +20,7 @@ from fleet.resources.worktree.prepare import (
 from fleet.store import bundles
 from fleet.verbs.merge.tree.verify import trusted_command
 from fleet.verbs.merge.tree.warm import note_preparation
-from fleet.world.git.ignored import digest
+from fleet.world.git.worktrees.ignored import digest
 from fleet.world.home import paths
 
 if TYPE_CHECKING:

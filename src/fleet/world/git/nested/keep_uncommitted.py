@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import kept_ref
-from fleet.world.git import worktree_status
 from fleet.world.git.git import error_line
 from fleet.world.git.nested.submodules import is_submodule, other_repositories_among, repositories_among
+from fleet.world.git.worktrees import worktree_status
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git

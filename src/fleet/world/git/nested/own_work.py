@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.world.git import worktree_status
 from fleet.world.git.nested.submodules import WITHOUT_FILES, modules_of, recorded, repositories
 from fleet.world.git.refs import git_dir
+from fleet.world.git.worktrees import worktree_status
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git

@@ -11,15 +11,15 @@ import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.world.git import leftovers
 from fleet.world.git.git import error_line
 from fleet.world.git.nested.submodules import WITHOUT_FILES, recorded
 from fleet.world.git.refs import git_dir
+from fleet.world.git.worktrees import leftovers
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
     from fleet.world.git.nested.submodules import Submodule
-    from fleet.world.git.worktree_status import RunGit
+    from fleet.world.git.worktrees.worktree_status import RunGit
     from fleet.world.process.programs import Done
 
 _LONG = 3_600.0

@@ -10,13 +10,13 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.world.git import leftovers
 from fleet.world.git.git import error_line
+from fleet.world.git.worktrees import leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fleet.world.git.worktree_status import RunGit, TreeStatus
+    from fleet.world.git.worktrees.worktree_status import RunGit, TreeStatus
 
 _GITLINK = "160000"
 # For commands that need no files, in the repository of a submodule: its configuration names a folder that may be gone.
@@ -54,9 +54,10 @@ def recorded(ask: RunGit, path: str) -> list[Submodule]:
 def modules_of(tree: str) -> str:
     """Return the folder in which git keeps the repositories of a worktree's submodules; it need not exist.
 
-    Only for a worktree whose `.git` file can be read.
+    Empty when the worktree's `.git` file cannot be read.
     """
-    return f"{leftovers.entry_of(tree)}/modules"
+    entry = leftovers.entry_of(tree)
+    return entry and f"{entry}/modules"
 
 
 def repositories(modules: str) -> list[str]:
