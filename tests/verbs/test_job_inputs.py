@@ -59,6 +59,18 @@ def test_a_file_that_is_missing_or_no_text_is_named(where):
 
 
 @pytest.mark.req("JOB-1")
+def test_a_file_that_cannot_be_read_ends_the_job_with_the_reason(where, monkeypatch):
+    Path(where.cwd, "items.json").write_text("[]")
+
+    def refused(path: str, **_options: object) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("builtins.open", refused)
+    said = refusal(where, "file", "items.json")
+    assert f"the input {where.cwd}/items.json cannot be read: Permission denied" in said
+
+
+@pytest.mark.req("JOB-1")
 def test_a_glob_finds_files_in_order_and_does_not_leave_the_repository(where):
     for name in ("b.py", "a.py", "src/c.py"):
         Path(where.cwd, name).parent.mkdir(exist_ok=True)

@@ -59,6 +59,15 @@ def test_an_agent_acts_as_its_dispatch(either):
     assert (operation["actor"], operation["dispatch"]) == (DISPATCH, DISPATCH)
 
 
+@pytest.mark.req("GRAPH-4")
+def test_operations_of_an_agent_about_one_task_are_found_behind_newer_ones_about_others(either):
+    for slug in ("a", "b"):
+        either.add(slug)
+        either("task", "claim", slug, env=AGENT).ok()
+    found = either("ops", "--json", "--dispatch", DISPATCH, "-t", "web/a", "--limit", "1").ok().objects
+    assert [(each["slug"], each["dispatch"]) for each in found] == [("a", DISPATCH)]
+
+
 @pytest.mark.req("GRAPH-1")
 @short_forms
 def test_an_agents_short_form_reads_its_task_from_the_environment(words, either, tmp_path):

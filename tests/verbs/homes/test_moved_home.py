@@ -59,6 +59,13 @@ def add_jobs(scene, prefix: str, count: int, *, at: int, state: str) -> None:
     )
 
 
+def test_a_job_without_a_runner_is_found_however_many_jobs_were_run_since(scene):
+    add_jobs(scene, "0", 1, at=1, state="failed")
+    add_jobs(scene, "1", 1000, at=2, state="done")
+    assert [each.id for each in scene.fleet.dispatches.resumable()] == ["00000001"]
+    assert scene.fleet.dispatches.resumable("other") == []
+
+
 def test_it_is_not_repaired_while_a_job_has_its_runner_however_many_jobs_were_run_since(scene):
     add_jobs(scene, "0", 1, at=1, state="running")
     add_jobs(scene, "1", 1000, at=2, state="done")

@@ -255,15 +255,15 @@ def operations_of_task(rows: Rows, /, *, project: str, slug: str, until: int, si
 
 OPERATIONS_OF_DISPATCH = Query(
     'operations_of_dispatch',
-    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :most',
-    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = %(dispatch)s AND seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) ORDER BY seq DESC LIMIT %(most)s',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor) AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND (CAST(:slug AS TEXT) IS NULL OR slug = :slug) ORDER BY seq DESC LIMIT :most',
+    'SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations WHERE dispatch = %(dispatch)s AND seq <= %(until)s AND at >= %(since)s AND at <= %(before)s AND (CAST(%(actor)s AS TEXT) IS NULL OR actor = %(actor)s) AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND (CAST(%(slug)s AS TEXT) IS NULL OR slug = %(slug)s) ORDER BY seq DESC LIMIT %(most)s',
     Operation,
 )
 
 
-def operations_of_dispatch(rows: Rows, /, *, dispatch: str, until: int, since: int, before: int, actor: str | None, most: int) -> list[Operation]:
+def operations_of_dispatch(rows: Rows, /, *, dispatch: str, until: int, since: int, before: int, actor: str | None, project: str | None, slug: str | None, most: int) -> list[Operation]:
     """Operations by or about one dispatch, newest first."""
-    return rows.select_all(OPERATIONS_OF_DISPATCH, Operation, {'dispatch': dispatch, 'until': until, 'since': since, 'before': before, 'actor': actor, 'most': most})
+    return rows.select_all(OPERATIONS_OF_DISPATCH, Operation, {'dispatch': dispatch, 'until': until, 'since': since, 'before': before, 'actor': actor, 'project': project, 'slug': slug, 'most': most})
 
 
 LAST_ACT = Query(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Job
     from fleet.verbs.context import Context
 
-# How many jobs are looked at, the newest first.
+# How many unfinished jobs are looked at, the newest first.
 _MOST = 1_000
 
 
@@ -34,13 +34,13 @@ def has_runner(context: Context, ident: str) -> bool:
 def resumable_jobs(context: Context, project: str | None) -> list[Resumable]:
     """Return the running, paused and failed jobs of this home that have no runner, newest first.
 
-    `project` limits this to one project; None takes all. Only the newest 1000 jobs, ended ones included, are looked at.
+    `project` limits this to one project; None takes all. Only the newest 1000 jobs in these states are looked at.
     """
-    rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
+    rows = context.store.read(lambda snapshot: q.unfinished_jobs(snapshot, most=_MOST))
     return [
         _resumable(row)
         for row in rows
-        if row.state in {"running", "paused", "failed"} and is_own(context, row) and not has_runner(context, row.id)
+        if project in (None, row.project) and is_own(context, row) and not has_runner(context, row.id)
     ]
 
 

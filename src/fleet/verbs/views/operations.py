@@ -86,19 +86,23 @@ def facts_of(what: str) -> dict[str, Any]:
 
 def recent(rows: Rows, which: OperationFilter, limit: int) -> list[OperationView]:
     """Return the newest operations that pass the filter, at most `limit`, oldest first."""
-    return [operation_view(row) for row in reversed(_newest_first(rows, which, limit)) if which.fits_row(row)]
+    return [operation_view(row) for row in reversed(_newest_first(rows, which, limit))]
 
 
 def _newest_first(rows: Rows, which: OperationFilter, limit: int) -> list[Operation]:
-    """Return the newest operations of the filter's dispatch, newest first, at most `limit`.
-
-    If the filter names no dispatch, return those of its task; if it names no task either, those of its project or of
-    all projects. Its times, its actor and its highest sequence number are applied too.
-    """
+    """Return the newest operations that pass the filter, newest first, at most `limit`."""
     since, before, until, actor = which.since, which.before, which.until, which.actor
     if which.dispatch is not None:
         return q.operations_of_dispatch(
-            rows, dispatch=which.dispatch, since=since, before=before, until=until, actor=actor, most=limit
+            rows,
+            dispatch=which.dispatch,
+            project=which.project,
+            slug=which.slug,
+            since=since,
+            before=before,
+            until=until,
+            actor=actor,
+            most=limit,
         )
     if which.slug is not None:
         return q.operations_of_task(

@@ -54,6 +54,8 @@ ORDER BY seq DESC LIMIT :most;
 SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
 WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before
   AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor)
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND (CAST(:slug AS TEXT) IS NULL OR slug = :slug)
 ORDER BY seq DESC LIMIT :most;
 
 -- name: last_act

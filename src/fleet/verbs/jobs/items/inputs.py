@@ -158,16 +158,19 @@ def _refuse_large_output(where: run_step.Where, files: tuple[str, ...]) -> None:
 def _read_file(where: run_step.Where, name: str) -> str:
     """Return the text of the input file: from the checkout, else from the folder of the job's document.
 
-    Raises JobFailed when neither has the file, or when it is not UTF-8.
+    Raises JobFailed when neither has the file, or when it cannot be read or is not UTF-8.
     """
     tried = [os.path.join(folder, name) for folder in (where.cwd, where.folder) if folder]
     for path in dict.fromkeys(tried):
         if os.path.isfile(path):
-            with open(path, encoding="utf-8", errors="strict") as file:
-                try:
+            try:
+                with open(path, encoding="utf-8", errors="strict") as file:
                     return file.read()
-                except UnicodeDecodeError:
-                    raise JobFailed(job=where.job, why=f"the input {path} is not UTF-8", advice="convert it") from None
+            except UnicodeDecodeError:
+                raise JobFailed(job=where.job, why=f"the input {path} is not UTF-8", advice="convert it") from None
+            except OSError as error:
+                why = f"the input {path} cannot be read: {error.strerror}"
+                raise JobFailed(job=where.job, why=why, advice="make it readable; a resume reads it then") from None
     shown = " nor ".join(dict.fromkeys(tried))
     advice = "let setup make it, or commit it; a resume reads it then"
     raise JobFailed(job=where.job, why=f"the input is not there: neither {shown}", advice=advice)
