@@ -175,6 +175,32 @@ def test_the_end_counts_all_pieces_of_a_long_file(monkeypatch):
         assert cost(scene, "a")[1] == 5.0
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 200_000,
+        json.dumps({"id": "x", "model": "\ud800", "in": 1, "out": 0}),
+        json.dumps({"id": "\ud800", "model": "m", "in": 1, "out": 0}),
+        json.dumps({"id": "x", "model": "m", "in": 10**30, "out": 0}),
+        json.dumps({"id": "x", "model": "m", "in": 2**63 - 1, "out": 0})
+        + "\n"
+        + json.dumps({"id": "y", "model": "m", "in": 2**63 - 1, "out": 0}),
+    ],
+    ids=["nested too deep", "model", "record", "number", "sum"],
+)
+def test_no_line_in_a_file_of_its_engine_keeps_a_dead_agent_from_being_settled(line):
+    with made("") as scene:
+        ident = work(scene, "a")
+        use(scene, ident, DOLLAR)
+        agent = scene.fleet.store.read(lambda rows: q.heard_agent(rows, dispatch=ident))
+        with Path(scene.root, f"{agent.conversation}.jsonl").open("a") as file:
+            file.write(f"{line}\n")
+        use(scene, ident, DOLLAR)
+        scene.exit(ident, 1)
+        assert scene.fleet.sessions.settle(ident).settled
+        assert cost(scene, "a")[1] >= 2.0
+
+
 def keeps_conversations_itself(scene: SimulatedScene) -> None:
     """Make the engine one that cannot be given a conversation."""
     engine = Path(scene.home, "engines/one.toml")
