@@ -266,6 +266,8 @@ def test_a_session_file_counts_for_the_very_process_it_names(tmp_path, monkeypat
     assert status_file.state_of(told, Identity(host="h", boot="b", pid=78, start="123"))[0] == "unknown"
     path.write_text('{"pid": 77, "procStart": "123", "status": "dreaming"}')
     assert status_file.state_of(told, who)[0] == "unknown"
+    path.write_text("[" * 200_000)
+    assert status_file.state_of(told, who)[0] == "unknown"
 
 
 def test_facts_are_found_where_the_dialect_says():
