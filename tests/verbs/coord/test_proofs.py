@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from fleet.engines.reader import engine as read_engine
+from fleet.errors.families import BadInput
 from fleet.errors.refused import NotProven
 from fleet.errors.superseded import NotSeated
 from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
@@ -18,6 +19,7 @@ from fleet.verbs.agents import messages
 from fleet.verbs.coord import replace
 from fleet.verbs.coord.tick import tick
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.sweep.coordinators import RETENTION
 
 COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
 WRONG = "0" * 32
@@ -188,6 +190,13 @@ def test_spent_proofs_are_forgotten_after_thirty_days_and_unspent_ones_never(sce
         scene.clock.wait(days * DAY / SECOND)
         scene.fleet.sweep.run(kill=True)
         assert {each for each in (new, lost) if proof(scene, each)} == kept, days
+
+
+@pytest.mark.parametrize("days", ["x", "-1", "²", "9" * 30])
+def test_days_that_are_no_number_are_refused(scene, monkeypatch, days):
+    monkeypatch.setenv(RETENTION, days)
+    with pytest.raises(BadInput, match="is not a number of days"):
+        scene.fleet.sweep.run(kill=True)
 
 
 @pytest.mark.req("REP-8")
