@@ -356,6 +356,36 @@ def test_that_no_watch_runs_is_said_once_it_had_time_to_start(scene):
     assert "`fleet up` in the repository starts what wakes it" in obstacle.text
 
 
+@pytest.mark.parametrize("content", [None, "["])
+def test_a_coordinator_whose_engine_file_is_gone_or_broken_keeps_its_watch_which_says_so(scene, monkeypatch, content):
+    ident = seated(scene)
+    worker = scene.work("a")
+    file = Path(scene.home, "engines/talks.toml")
+    file.unlink() if content is None else file.write_text(content)
+    scene.clock.wait(20)
+    watching = ("coord", "watch", "-p", PROJECT)
+    before = scene.machine.started.count(watching)
+    assert wake.start_missing_watches(scene.fleet.context, except_project="other") != []
+    assert scene.machine.started.count(watching) == before + 1
+    assert scene.fleet.coord.show(PROJECT).wake_trouble == "the process that wakes it does not run"
+    assert scene.fleet.agents.unattended() == []
+    assert {each.id for each in scene.fleet.agents.list()} == {ident, worker}
+    add(scene, "parser")
+
+    troubles: list[str | None] = []
+
+    def mend(_context: Context, _project: str, trouble: str | None) -> None:
+        troubles.append(trouble)
+        file.write_text(TALKS)
+        if troubles.count(None) == 1:
+            scene.exit(ident)
+
+    monkeypatch.setattr(wake, "note_trouble", mend)
+    said = run_watch(scene, monkeypatch)
+    assert ("talks" in said[0], said[0]) == (True, f"the coordinator cannot be woken: {troubles[0]}")
+    assert said[1:] == [f"woke {ident}: task parser is ready"]
+
+
 @pytest.mark.parametrize("engine", ["talks", "hooked"])
 def test_a_coordinator_at_rest_needs_nobody_while_it_can_be_woken(scene, engine):
     ident = seated(scene, engine)

@@ -128,8 +128,14 @@ def _is_watched(context: Context, row: Dispatch) -> bool:
 
 
 def _takes_turns(context: Context, row: Dispatch) -> bool:
-    """Return whether a coordinator's engine is interactive: after a turn such an agent does nothing until it is woken."""
-    return read_engine(context.world.home, row.engine or "").interactive
+    """Return whether a coordinator's engine is interactive: after a turn such an agent does nothing until it is woken.
+
+    True when the engine's file is missing or broken: the watch then says why it cannot wake the agent.
+    """
+    try:
+        return read_engine(context.world.home, row.engine or "").interactive
+    except errors.FleetError:
+        return True
 
 
 def watch(context: Context, project: str) -> list[str] | None:
