@@ -9,6 +9,8 @@ import pytest
 
 from fleet.engines.kept import conversations, tokens
 from fleet.engines.reader import engine as read_engine
+from fleet.errors.families import Absent
+from fleet.errors.given import BadSetting
 from fleet.errors.refused import NotAllowed, OverBudget
 from fleet.model.agents.dialect import Dialect
 from fleet.model.text.times import DAY, MINUTE, SECOND
@@ -160,6 +162,21 @@ def test_a_tick_counts_a_file_once_a_minute_and_the_end_counts_the_rest():
         scene.exit(ident, 1)
         scene.fleet.sessions.settle(ident)
         assert cost(scene, "a")[1] == 3.0
+
+
+@pytest.mark.parametrize("content", [None, "["])
+def test_an_agent_whose_engine_file_is_gone_or_broken_does_not_keep_others_from_being_counted(content):
+    with made("") as scene:
+        other = Path(scene.home, "engines/other.toml")
+        other.write_text(ENGINE.format(root=scene.root))
+        for slug, engine in (("a", "other"), ("b", "one"), ("c", "other"), ("d", "one")):
+            scene.fleet.tasks.add(project=PROJECT, title=slug, slug=slug, engine=engine)
+            use(scene, work(scene, slug), DOLLAR)
+            scene.clock.wait(1)
+        other.unlink() if content is None else other.write_text(content)
+        with pytest.raises(Absent if content is None else BadSetting, match="other"):
+            count_project(scene.fleet.context, PROJECT)
+        assert [cost(scene, slug)[1] for slug in "abcd"] == [0.0, 1.0, 0.0, 1.0]
 
 
 def test_the_end_counts_all_pieces_of_a_long_file(monkeypatch):
