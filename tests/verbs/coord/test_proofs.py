@@ -1,6 +1,7 @@
 """Replace on a simulated machine: the proof of the new coordinator, its time, its one commit, and the end of the old one."""
 
 import signal
+from dataclasses import replace as changed
 
 import pytest
 
@@ -18,6 +19,7 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import messages
 from fleet.verbs.coord import replace
 from fleet.verbs.coord.tick import tick
+from fleet.verbs.dispatch.apply_remedy import withdraw
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.sweep.coordinators import RETENTION
 
@@ -83,6 +85,21 @@ def test_what_a_dead_candidate_left_takes_no_seat(scene):
         with pytest.raises(NotSeated):
             tick(fleet.context, PROJECT, new, nonce=nonce)
     assert seat(scene).holder == old
+
+
+@pytest.mark.parametrize("after", [0, 5])
+def test_one_that_another_process_has_withdrawn_is_told_its_own_time_and_not_that_of_the_next_one(scene, after):
+    seated(scene)
+    new, _nonce = candidate(scene)
+
+    def next_one() -> None:
+        withdraw(scene.fleet.context, PROJECT, new, "a test")
+        replace.start_candidate(scene.fleet.context, changed(COORDINATOR, proof=300.0))
+
+    scene.clock.wait(3)
+    scene.clock.later(after, next_one) if after else next_one()
+    with pytest.raises(NotProven, match=f"coordinator {new} .* within {30 if after else 3} s"):
+        replace.await_proof(scene.fleet.context, PROJECT, new)
 
 
 @pytest.mark.req("REP-5")
