@@ -258,6 +258,37 @@ def test_what_keeps_it_from_being_woken_is_written_down_once_and_taken_back(scen
     assert scene.fleet.store.read(lambda rows: q.wake_of(rows, project=PROJECT)).trouble is None
 
 
+@pytest.mark.parametrize("follows", [False, True])
+def test_a_trouble_does_not_change_when_the_first_tick_of_a_coordinator_is_due(scene, follows):
+    if follows:
+        seated(scene)
+        scene.fleet.coord.stop(PROJECT, "a test")
+        scene.clock.wait(5 * MINUTE / SECOND)
+    scene.work("a")
+    ident = scene.fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="talks")).id
+    scene.launch(ident)
+    scene.clock.wait(9 * MINUTE / SECOND)
+    wake.note_trouble(scene.fleet.context, PROJECT, "no tmux")
+    assert watched(scene, ident) == []
+    scene.clock.wait(1 * MINUTE / SECOND)
+    assert watched(scene, ident) == [f"woke {ident}: agents are at work, and a tick is due"]
+
+
+def test_the_trouble_of_a_coordinator_is_not_that_of_the_next_one(scene):
+    seated(scene)
+    wake.note_trouble(scene.fleet.context, PROJECT, "no tmux")
+    scene.fleet.coord.stop(PROJECT, "a test")
+    new = scene.fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="talks")).id
+    scene.launch(new)
+    assert scene.fleet.coord.show(PROJECT).wake_trouble is None
+    wake.note_trouble(scene.fleet.context, PROJECT, "no tmux")
+    assert scene.fleet.coord.show(PROJECT).wake_trouble == "no tmux", "it has the same trouble"
+    scene.fleet.coord.stop(PROJECT, "a test")
+    ident = seated(scene)
+    assert scene.fleet.coord.show(PROJECT).holder == ident
+    assert scene.fleet.coord.show(PROJECT).wake_trouble is None, "its tick has taken the row"
+
+
 def test_a_trouble_of_the_watch_is_shown_where_a_person_looks(scene, line):
     ident = seated(scene)
     wake.note_trouble(scene.fleet.context, PROJECT, "no tmux")

@@ -275,9 +275,9 @@ def record_tick(context: Context, project: str, ident: str) -> list[str]:
 def note_trouble(context: Context, project: str, trouble: str | None) -> None:
     """Record why the coordinator cannot be woken (`trouble`; None when it can), if that has changed."""
     before = context.store.read(lambda rows: q.wake_of(rows, project=project))
-    if (before.trouble if before else None) == trouble:
-        return
     holder = context.store.read(lambda rows: seats.seat(rows, project)).holder or ""
+    if (before.trouble if before and before.dispatch == holder else None) == trouble:
+        return
 
     def work(tx: Tx) -> None:
         tx.about(project)
