@@ -16,7 +16,6 @@ from fleet import errors
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import has_box, state_of
 from fleet.model.agents.activity.waking import RESTS, Situation, news, things_to_do, wake_text
-from fleet.model.dispatch.may_start import has_coordinator
 from fleet.model.dispatch.steps import is_ending, is_in_flight, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.tasks.pipeline import MENDING, MOST_FIXES
@@ -27,7 +26,6 @@ from fleet.store.transaction import Change
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.coord.briefing import briefing
-from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
@@ -159,10 +157,13 @@ def watch(context: Context, project: str) -> list[str] | None:
 
 
 def unattended_projects(context: Context) -> list[str]:
-    """Return the projects in which agents of this home run and whose seat has no coordinator that may be alive."""
+    """Return the projects in which agents of this home run and whose seat has no coordinator of this home that may be alive.
+
+    A coordinator of another home tends that home's agents alone.
+    """
     rows = context.store.read(lambda snapshot: q.living_agents(snapshot, project=None))
     projects = {row.project for row in rows if row.kind != "coord" and is_own(context, row)}
-    return [name for name in sorted(projects) if not has_coordinator(seat_status(context, name).state)]
+    return [name for name in sorted(projects) if not failed_turns.has_own_coordinator(context, name)]
 
 
 def look_after(context: Context, project: str) -> list[str]:
