@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import marshal
 import os
 import sys
@@ -140,8 +141,17 @@ def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
 
 
 def _replace(path: str, content: bytes) -> None:
-    """Write the content to a temporary file and rename it to `path`, so that a reader sees the old file or the new one."""
+    """Write the content to a temporary file and rename it to `path`, so that a reader sees the old file or the new one.
+
+    Remove the temporary file when that fails, as on a full disk; also one that a killed process with the same pid left:
+    then raise FileExistsError, and the next call succeeds.
+    """
     unfinished = f"{path}.{os.getpid()}"
-    with open(unfinished, "xb") as file:
-        file.write(content)
-    os.replace(unfinished, path)
+    try:
+        with open(unfinished, "xb") as file:
+            file.write(content)
+        os.replace(unfinished, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.remove(unfinished)
+        raise

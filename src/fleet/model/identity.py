@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
     Life = Literal["alive", "dead", "unknown"]
 
+_DIGITS = len(str(2**31))
+
 
 class Identity:
     """The identity of one process, which no other process ever has."""
@@ -24,7 +26,7 @@ class Identity:
     def parse(cls, text: str) -> Identity | None:
         """Return the identity from the text that `str` made of it; None for any other text."""
         parts = text.split("/")
-        if len(parts) != 4 or not parts[2].isdigit():  # noqa: PLR2004
+        if len(parts) != 4 or not _is_pid(parts[2]):  # noqa: PLR2004
             return None
         return cls(host=parts[0], boot=parts[1], pid=int(parts[2]), start=parts[3])
 
@@ -43,3 +45,8 @@ class Identity:
     def __repr__(self) -> str:
         """Return a text for debugging."""
         return f"<process {self}>"
+
+
+def _is_pid(text: str) -> bool:
+    """Return whether a text is the number of a process."""
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS

@@ -77,16 +77,20 @@ def test_a_project_may_choose_the_age_and_a_mistake_in_its_file_holds_up_nothing
 
 
 @pytest.mark.req("ADO-9")
-@pytest.mark.parametrize("now", ["open", "failed anew"])
+@pytest.mark.parametrize("now", ["open", "failed anew", "an item of a job"])
 def test_a_task_that_was_taken_up_again_meanwhile_is_not_archived(either, now):
     with either.fleet() as fleet:
         fleet.tasks.add(project="p", title="T", slug="t")
         before = fleet.clock.now() - WEEK
         if now == "failed anew":
             fleet.tasks.fail(project="p", slug="t", reason="again")
+        if now == "an item of a job":
+            fleet.tasks.abandon(project="p", slug="t")
+            ended_ago(fleet, "t", WEEK + MINUTE)
+            raw(fleet, "UPDATE tasks SET job = '0a0b0c0d' WHERE slug = 't'")
         done = fleet.commit(archive_long_ended(project="p", slug="t", before=before))
         assert done == ["it was taken up again meanwhile"]
-        assert in_sight(fleet) == {"t"}
+        assert not fleet.tasks.show(project="p", slug="t").archived
 
 
 @pytest.mark.req("SWEEP-9", "DEL-2")

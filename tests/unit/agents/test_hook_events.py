@@ -111,6 +111,9 @@ def test_compacting_is_over_with_the_next_state():
         ("… resets Jan 2, 12am (UTC)", "2027-01-02T00:00"),
         ("limit, resets 12pm (UTC)", "2026-11-15T12:00"),
         ("limit, resets 23:10 (UTC)", "2026-11-15T23:10"),
+        ("limit, resets Nov ² 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets Nov 99999999999, 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets 99:99 or 7am (UTC)", "2026-11-15T07:00"),
     ],
 )
 def test_the_time_of_a_reset_is_read_from_the_words(text, at):
@@ -129,7 +132,21 @@ def test_a_reset_without_a_zone_is_in_the_machines_own(monkeypatch):
 
 
 @pytest.mark.req("LIMIT-1")
-@pytest.mark.parametrize("text", ["", "try again later", "resets soon", "resets 5", "overloaded"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "try again later",
+        "resets soon",
+        "resets 5",
+        "overloaded",
+        "resets ²pm",
+        "resets 3:0²",
+        "try again at 99999999999:05",
+        "resets 99:99",
+        "resets 3:60",
+    ],
+)
 def test_words_without_a_time_name_no_reset(text):
     assert reset_time(text, NOW) is None
 
@@ -268,6 +285,8 @@ def test_a_session_file_counts_for_the_very_process_it_names(tmp_path, monkeypat
     assert status_file.state_of(told, Identity(host="h", boot="b", pid=77, start="124"))[0] == "unknown"
     assert status_file.state_of(told, Identity(host="h", boot="b", pid=78, start="123"))[0] == "unknown"
     path.write_text('{"pid": 77, "procStart": "123", "status": "dreaming"}')
+    assert status_file.state_of(told, who)[0] == "unknown"
+    path.write_text("[" * 200_000)
     assert status_file.state_of(told, who)[0] == "unknown"
 
 

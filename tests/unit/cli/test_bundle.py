@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fleet import bundle_writing
+
 pytestmark = pytest.mark.slow("compiles all modules again")
 
 REPOSITORY = Path(__file__).parents[3]
@@ -148,6 +150,24 @@ def test_a_module_whose_source_is_gone_is_not_taken_from_it(copy):
 def test_nothing_is_written_where_python_may_not_write_bytecode(copy):
     run(copy, str(copy / "fleet"), "--help", PYTHONDONTWRITEBYTECODE="1")
     assert bundles(copy) == []
+
+
+def test_a_bundle_that_cannot_be_written_leaves_nothing_behind(tmp_path):
+    path = tmp_path / "modules.bundle"
+    path.mkdir()
+    with pytest.raises(IsADirectoryError):
+        bundle_writing._replace(str(path), b"new")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_one_with_its_pid(tmp_path):
+    path = tmp_path / "modules.bundle"
+    (tmp_path / f"modules.bundle.{os.getpid()}").write_bytes(b"ha")
+    with pytest.raises(FileExistsError):
+        bundle_writing._replace(str(path), b"half")
+    bundle_writing._replace(str(path), b"whole")
+    assert path.read_bytes() == b"whole"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_code_has_the_whole_path_of_its_source_also_when_it_was_compiled_below_a_relative_one(copy):

@@ -76,17 +76,28 @@ def test_sub_agents_that_bear_its_name_are_no_others(shelf):
 
 
 @pytest.mark.req("RES-10")
-@pytest.mark.parametrize("told", [5, None, "", "--last", "../x", "a b", "x\n"])
+@pytest.mark.parametrize("told", [5, None, "", "--last", "../x", "a b", "x\n", ["x"], {"x": "y"}])
 def test_what_is_no_name_is_not_given_to_a_program(shelf, told):
     shelf.keeps(told)
     assert shelf.only_conversation() is None
 
 
 @pytest.mark.req("RES-10")
-@pytest.mark.parametrize("text", ["", "\n", "[]\n", "{\n", '"x"\n', '{"id": "x", "at": []}\n', "\x00\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "\n", "[]\n", "{\n", '"x"\n', '{"id": "x", "at": []}\n', "\x00\n", pytest.param("[" * 200_000, id="deep")],
+)
 def test_a_file_that_says_nothing_is_passed_over(shelf, text):
     shelf.writes(text)
     assert shelf.only_conversation() is None
+    shelf.keeps("mine")
+    assert shelf.only_conversation() == "mine"
+
+
+@pytest.mark.req("RES-10")
+@pytest.mark.parametrize("cwd", ["/a\0b", "/\ud800", 5, ["x"]])
+def test_a_directory_that_cannot_be_is_another_one(shelf, cwd):
+    shelf.keeps("other", cwd)
     shelf.keeps("mine")
     assert shelf.only_conversation() == "mine"
 

@@ -62,6 +62,11 @@ def test_trust_is_in_the_values_not_in_how_they_are_written():
         ({"review": "person"}, {"review": "agent"}, ["review"]),
         ({"review": "person"}, {}, ["review"]),
         ({}, {"review": "person"}, []),
+        ({"review": "robot"}, {"review": "person"}, []),
+        ({"review": "robot"}, {"review": "agent"}, ["review"]),
+        ({"autonomy": "boundless"}, {"autonomy": "ask"}, ["autonomy"]),
+        ({"autonomy": ["full"]}, {"autonomy": "ask"}, ["autonomy"]),
+        ({"autonomy": "boundless"}, {}, []),
         ({}, {"merge": "pr", "pr.command": "x"}, ["merge", "pr.command"]),
     ],
 )

@@ -1,4 +1,4 @@
-"""Documents that are nested thousands of levels deep are refused with a sentence and a line, not with a traceback."""
+"""Documents that nobody can read, as those nested thousands of levels deep, are refused with a sentence and a line."""
 
 import json
 
@@ -29,6 +29,15 @@ def test_deep_yaml_is_refused_with_its_line(text):
     with pytest.raises(yaml_tree.UnreadableDocument, match="nested more than 100 levels deep") as caught:
         yaml_tree.parse(text)
     assert caught.value.fault.line >= (1 if text.startswith("a0") else 2)
+
+
+@pytest.mark.req("JOB-1")
+def test_a_truth_value_that_is_none_is_refused_with_its_place():
+    assert yaml_tree.parse("a: !!bool Yes\nb: !!bool 'off'\n").plain == {"a": True, "b": False}
+    with pytest.raises(yaml_tree.UnreadableDocument) as caught:
+        yaml_tree.parse("name: x\na: !!bool maybe\n")
+    assert (caught.value.fault.line, caught.value.fault.column) == (2, 4)
+    assert caught.value.fault.why == "'maybe' is neither true nor false"
 
 
 def test_yaml_of_a_hundred_levels_is_read():

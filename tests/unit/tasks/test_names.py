@@ -6,6 +6,7 @@ import pytest
 
 from fleet.errors.given import BadId, BadName
 from fleet.model import names
+from fleet.model.identity import Identity
 from fleet.model.tasks import steps as tasks
 
 
@@ -29,6 +30,14 @@ def test_anything_but_eight_lower_case_hex_digits_is_no_dispatch_id(given):
 def test_a_dispatch_id_is_a_type_of_its_own():
     assert isinstance(names.DispatchId("3f2a9c01"), names.DispatchId)
     assert names.DispatchId("3f2a9c01") == "3f2a9c01"
+
+
+def test_a_text_that_no_identity_makes_is_no_identity():
+    who = Identity(host="h", boot="b", pid=7, start="s")
+    assert Identity.parse(str(who)) == who
+    for pid in ("", "x", "-7", "²", "7" * 5_000):
+        assert Identity.parse(f"h/b/{pid}/s") is None
+    assert Identity.parse("h/b/7") is None
 
 
 @pytest.mark.parametrize(

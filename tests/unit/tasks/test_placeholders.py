@@ -27,8 +27,10 @@ def test_braces_that_are_no_placeholder_stay_and_doubled_ones_are_the_placeholde
         ("map.x", "{map.x}: there is no map here"),
         ("item.size", "{item.size}: item has no 'size'"),
         ("item.tags.2", "{item.tags.2}: item has no '2'"),
+        (f"item.tags.{'9' * 5_000}", f"{{item.tags.{'9' * 5_000}}}: item has no '{'9' * 5_000}'"),
         ("item.path.x", "{item.path.x}: item has no 'x'"),
     ],
+    ids=["root", "key", "number", "long number", "text"],
 )
 def test_what_has_no_value_is_named(name, why):
     with pytest.raises(Missing) as caught:

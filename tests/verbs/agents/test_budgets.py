@@ -9,6 +9,8 @@ import pytest
 
 from fleet.engines.kept import conversations, tokens
 from fleet.engines.reader import engine as read_engine
+from fleet.errors.families import Absent
+from fleet.errors.given import BadSetting
 from fleet.errors.refused import NotAllowed, OverBudget
 from fleet.model.agents.dialect import Dialect
 from fleet.model.text.times import DAY, MINUTE, SECOND
@@ -162,6 +164,21 @@ def test_a_tick_counts_a_file_once_a_minute_and_the_end_counts_the_rest():
         assert cost(scene, "a")[1] == 3.0
 
 
+@pytest.mark.parametrize("content", [None, "["])
+def test_an_agent_whose_engine_file_is_gone_or_broken_does_not_keep_others_from_being_counted(content):
+    with made("") as scene:
+        other = Path(scene.home, "engines/other.toml")
+        other.write_text(ENGINE.format(root=scene.root))
+        for slug, engine in (("a", "other"), ("b", "one"), ("c", "other"), ("d", "one")):
+            scene.fleet.tasks.add(project=PROJECT, title=slug, slug=slug, engine=engine)
+            use(scene, work(scene, slug), DOLLAR)
+            scene.clock.wait(1)
+        other.unlink() if content is None else other.write_text(content)
+        with pytest.raises(Absent if content is None else BadSetting, match="other"):
+            count_project(scene.fleet.context, PROJECT)
+        assert [cost(scene, slug)[1] for slug in "abcd"] == [0.0, 1.0, 0.0, 1.0]
+
+
 def test_the_end_counts_all_pieces_of_a_long_file(monkeypatch):
     monkeypatch.setattr(tokens, "MOST_BYTES", 60)
     with made("") as scene:
@@ -173,6 +190,32 @@ def test_the_end_counts_all_pieces_of_a_long_file(monkeypatch):
         scene.exit(ident, 1)
         scene.fleet.sessions.settle(ident)
         assert cost(scene, "a")[1] == 5.0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 200_000,
+        json.dumps({"id": "x", "model": "\ud800", "in": 1, "out": 0}),
+        json.dumps({"id": "\ud800", "model": "m", "in": 1, "out": 0}),
+        json.dumps({"id": "x", "model": "m", "in": 10**30, "out": 0}),
+        json.dumps({"id": "x", "model": "m", "in": 2**63 - 1, "out": 0})
+        + "\n"
+        + json.dumps({"id": "y", "model": "m", "in": 2**63 - 1, "out": 0}),
+    ],
+    ids=["nested too deep", "model", "record", "number", "sum"],
+)
+def test_no_line_in_a_file_of_its_engine_keeps_a_dead_agent_from_being_settled(line):
+    with made("") as scene:
+        ident = work(scene, "a")
+        use(scene, ident, DOLLAR)
+        agent = scene.fleet.store.read(lambda rows: q.heard_agent(rows, dispatch=ident))
+        with Path(scene.root, f"{agent.conversation}.jsonl").open("a") as file:
+            file.write(f"{line}\n")
+        use(scene, ident, DOLLAR)
+        scene.exit(ident, 1)
+        assert scene.fleet.sessions.settle(ident).settled
+        assert cost(scene, "a")[1] >= 2.0
 
 
 def keeps_conversations_itself(scene: SimulatedScene) -> None:

@@ -1,7 +1,8 @@
 """A person says that an engine works again: what its hold stopped continues, one agent first, then the others."""
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
@@ -17,6 +18,7 @@ from fleet.surfaces.cli.commands.agents import hooks as hooks_command
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.world.home import paths
 
 HOOKED = """
 summary = "a test's agent with hooks"
@@ -129,6 +131,38 @@ def test_without_a_stopped_agent_the_next_dispatch_is_the_trial(scene):
 def test_lifting_what_is_not_held_changes_nothing(scene):
     lifted = scene.fleet.engines.lift("hooked")
     assert (lifted.lifted, lifted.continued, lifted.waiting) == (False, [], [])
+
+
+def give_away(scene: SimulatedScene, ident: str) -> None:
+    """Make a dispatch one of another home that uses the same store."""
+    with closing(sqlite3.connect(f"{scene.home}/{paths.DATABASE}")) as database, database:
+        database.execute("UPDATE dispatches SET home = 'other' WHERE id = ?", [ident])
+
+
+@pytest.mark.req("LIMIT-1")
+def test_an_agent_of_another_home_is_neither_reminded_nor_made_the_trial(scene):
+    foreign, own = failed(scene, "a", "b", error="limit")
+    give_away(scene, foreign)
+    lifted = scene.fleet.engines.lift("hooked")
+    assert (lifted.continued, lifted.waiting) == ([own], [])
+    assert [len(told(scene, each)) for each in (foreign, own)] == [0, 1]
+    assert scene.fleet.engines.limits().holds[0].trial == own
+
+
+@pytest.mark.req("LIMIT-1")
+def test_agents_that_a_coordinator_of_another_home_does_not_tend_are_looked_after_in_their_own(scene):
+    wanted = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+    coordinator = scene.fleet.coord.start(wanted).id
+    scene.launch(coordinator)
+    first, second = failed(scene, "a", "b", error="limit")
+    assert scene.fleet.agents.unattended() == []
+    give_away(scene, coordinator)
+    assert scene.fleet.agents.unattended() == [PROJECT]
+    assert scene.fleet.engines.lift("hooked").unattended == [second]
+    hears(scene, first, "Prompt")
+    hears(scene, first, "Worked")
+    scene.fleet.agents.look_after(PROJECT)
+    assert [len(told(scene, each)) for each in (first, second)] == [1, 1]
 
 
 @pytest.mark.req("LIMIT-1")

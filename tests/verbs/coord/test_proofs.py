@@ -1,10 +1,12 @@
 """Replace on a simulated machine: the proof of the new coordinator, its time, its one commit, and the end of the old one."""
 
 import signal
+from dataclasses import replace as changed
 
 import pytest
 
 from fleet.engines.reader import engine as read_engine
+from fleet.errors.families import BadInput
 from fleet.errors.refused import NotProven
 from fleet.errors.superseded import NotSeated
 from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
@@ -17,7 +19,9 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import messages
 from fleet.verbs.coord import replace
 from fleet.verbs.coord.tick import tick
+from fleet.verbs.dispatch.apply_remedy import withdraw
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.sweep.coordinators import RETENTION
 
 COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
 WRONG = "0" * 32
@@ -81,6 +85,21 @@ def test_what_a_dead_candidate_left_takes_no_seat(scene):
         with pytest.raises(NotSeated):
             tick(fleet.context, PROJECT, new, nonce=nonce)
     assert seat(scene).holder == old
+
+
+@pytest.mark.parametrize("after", [0, 5])
+def test_one_that_another_process_has_withdrawn_is_told_its_own_time_and_not_that_of_the_next_one(scene, after):
+    seated(scene)
+    new, _nonce = candidate(scene)
+
+    def next_one() -> None:
+        withdraw(scene.fleet.context, PROJECT, new, "a test")
+        replace.start_candidate(scene.fleet.context, changed(COORDINATOR, proof=300.0))
+
+    scene.clock.wait(3)
+    scene.clock.later(after, next_one) if after else next_one()
+    with pytest.raises(NotProven, match=f"coordinator {new} .* within {30 if after else 3} s"):
+        replace.await_proof(scene.fleet.context, PROJECT, new)
 
 
 @pytest.mark.req("REP-5")
@@ -188,6 +207,13 @@ def test_spent_proofs_are_forgotten_after_thirty_days_and_unspent_ones_never(sce
         scene.clock.wait(days * DAY / SECOND)
         scene.fleet.sweep.run(kill=True)
         assert {each for each in (new, lost) if proof(scene, each)} == kept, days
+
+
+@pytest.mark.parametrize("days", ["x", "-1", "²", "9" * 30])
+def test_days_that_are_no_number_are_refused(scene, monkeypatch, days):
+    monkeypatch.setenv(RETENTION, days)
+    with pytest.raises(BadInput, match="is not a number of days"):
+        scene.fleet.sweep.run(kill=True)
 
 
 @pytest.mark.req("REP-8")

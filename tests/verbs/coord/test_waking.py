@@ -258,6 +258,37 @@ def test_what_keeps_it_from_being_woken_is_written_down_once_and_taken_back(scen
     assert scene.fleet.store.read(lambda rows: q.wake_of(rows, project=PROJECT)).trouble is None
 
 
+@pytest.mark.parametrize("follows", [False, True])
+def test_a_trouble_does_not_change_when_the_first_tick_of_a_coordinator_is_due(scene, follows):
+    if follows:
+        seated(scene)
+        scene.fleet.coord.stop(PROJECT, "a test")
+        scene.clock.wait(5 * MINUTE / SECOND)
+    scene.work("a")
+    ident = scene.fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="talks")).id
+    scene.launch(ident)
+    scene.clock.wait(9 * MINUTE / SECOND)
+    wake.note_trouble(scene.fleet.context, PROJECT, "no tmux")
+    assert watched(scene, ident) == []
+    scene.clock.wait(1 * MINUTE / SECOND)
+    assert watched(scene, ident) == [f"woke {ident}: agents are at work, and a tick is due"]
+
+
+def test_the_trouble_of_a_coordinator_is_not_that_of_the_next_one(scene):
+    seated(scene)
+    wake.note_trouble(scene.fleet.context, PROJECT, "no tmux")
+    scene.fleet.coord.stop(PROJECT, "a test")
+    new = scene.fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="talks")).id
+    scene.launch(new)
+    assert scene.fleet.coord.show(PROJECT).wake_trouble is None
+    wake.note_trouble(scene.fleet.context, PROJECT, "no tmux")
+    assert scene.fleet.coord.show(PROJECT).wake_trouble == "no tmux", "it has the same trouble"
+    scene.fleet.coord.stop(PROJECT, "a test")
+    ident = seated(scene)
+    assert scene.fleet.coord.show(PROJECT).holder == ident
+    assert scene.fleet.coord.show(PROJECT).wake_trouble is None, "its tick has taken the row"
+
+
 def test_a_trouble_of_the_watch_is_shown_where_a_person_looks(scene, line):
     ident = seated(scene)
     wake.note_trouble(scene.fleet.context, PROJECT, "no tmux")
@@ -354,6 +385,36 @@ def test_that_no_watch_runs_is_said_once_it_had_time_to_start(scene):
     assert (obstacle.kind, ident in obstacle.text) == ("NotWoken", True)
     assert "the process that wakes it does not run" in obstacle.text
     assert "`fleet up` in the repository starts what wakes it" in obstacle.text
+
+
+@pytest.mark.parametrize("content", [None, "["])
+def test_a_coordinator_whose_engine_file_is_gone_or_broken_keeps_its_watch_which_says_so(scene, monkeypatch, content):
+    ident = seated(scene)
+    worker = scene.work("a")
+    file = Path(scene.home, "engines/talks.toml")
+    file.unlink() if content is None else file.write_text(content)
+    scene.clock.wait(20)
+    watching = ("coord", "watch", "-p", PROJECT)
+    before = scene.machine.started.count(watching)
+    assert wake.start_missing_watches(scene.fleet.context, except_project="other") != []
+    assert scene.machine.started.count(watching) == before + 1
+    assert scene.fleet.coord.show(PROJECT).wake_trouble == "the process that wakes it does not run"
+    assert scene.fleet.agents.unattended() == []
+    assert {each.id for each in scene.fleet.agents.list()} == {ident, worker}
+    add(scene, "parser")
+
+    troubles: list[str | None] = []
+
+    def mend(_context: Context, _project: str, trouble: str | None) -> None:
+        troubles.append(trouble)
+        file.write_text(TALKS)
+        if troubles.count(None) == 1:
+            scene.exit(ident)
+
+    monkeypatch.setattr(wake, "note_trouble", mend)
+    said = run_watch(scene, monkeypatch)
+    assert ("talks" in said[0], said[0]) == (True, f"the coordinator cannot be woken: {troubles[0]}")
+    assert said[1:] == [f"woke {ident}: task parser is ready"]
 
 
 @pytest.mark.parametrize("engine", ["talks", "hooked"])

@@ -136,13 +136,13 @@ class Agents(Part):
         return failed_turns.continue_agents(self._by.context, project)
 
     def unattended(self) -> Lines:
-        """Return the projects that have running agents in this home but no coordinator."""
+        """Return the projects that have running agents in this home but no coordinator in it."""
         from fleet.verbs.coord import wake
 
         return wake.unattended_projects(self._by.context)
 
     def look_after(self, project: str) -> Lines:
-        """Tend the agents of a project that has no coordinator, without starting or ending any.
+        """Tend this home's agents of a project that has no coordinator in it, without starting or ending any.
 
         Returns a line of text about each thing done. Does nothing while a tick runs or another process does the same.
         """

@@ -43,27 +43,37 @@ def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> 
     The times are in milliseconds. None when there is no such conversation, or several, or its id is not a plain name.
     """
     here = os.path.realpath(directory)
-    names: set[object] = set()
+    names: set[str | None] = set()
     for path in glob.iglob(expand_path(kept.files)):
         head = _first_line_as_json(path, since)
-        where, begun = value_at(head, kept.directory), _begin_time(value_at(head, kept.begun))
-        if isinstance(where, str) and os.path.realpath(where) == here and begun is not None and since <= begun <= until:
-            names.add(value_at(head, kept.id))
-    name = names.pop() if len(names) == 1 else None
-    return name if isinstance(name, str) and re.fullmatch(_NAME, name, re.ASCII) else None
+        begun = _begin_time(value_at(head, kept.begun))
+        if begun is not None and since <= begun <= until and _real_path(value_at(head, kept.directory)) == here:
+            name = value_at(head, kept.id)
+            names.add(name if isinstance(name, str) else None)
+    only = names.pop() if len(names) == 1 else None
+    return only if only is not None and re.fullmatch(_NAME, only, re.ASCII) else None
 
 
 def _first_line_as_json(path: str, since: int) -> object:
     """Return the JSON in a file's first line.
 
-    None when the file was last written before `since` (milliseconds), cannot be read, or does not begin with JSON.
+    None when the file was last written before `since` (milliseconds), cannot be read, does not begin with JSON, or with
+    JSON that is nested too deep to be read.
     """
     try:
         if os.stat(path).st_mtime * 1000 < since:
             return None
         with open(path, encoding="utf-8") as file:
             return json.loads(file.readline(_LONGEST_LINE))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _real_path(path: object) -> str | None:
+    """Return a path with all symlinks resolved; None for a value that is no path."""
+    try:
+        return os.path.realpath(path) if isinstance(path, str) else None
+    except ValueError:  # it has a NUL or a surrogate
         return None
 
 

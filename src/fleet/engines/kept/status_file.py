@@ -54,12 +54,13 @@ def path_of(table: StatusFile, who: Identity) -> str:
 def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:
     """Return (state, detail, time in milliseconds) from an engine's status file; detail "" and time None if missing.
 
-    The state is `unknown` when the file is missing, names another process, or has a state that the table does not know.
+    The state is `unknown` when the file is missing or cannot be read, names another process, or has a state that the table
+    does not know.
     """
     try:
         with open(path_of(table, who), encoding="utf-8") as file:
             content = json.load(file)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return "unknown", "", None
     if not isinstance(content, dict) or (str(content.get(table.pid)), str(content.get(table.start))) != (
         str(who.pid),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # How many bytes of a file are read at once, except that a longer line is read whole; the rest is read the next time.
 MOST_BYTES = 8_000_000
+# A larger number is no number of tokens. Sums of smaller ones fit into the integers of a database.
+_MOST_TOKENS = 1_000_000_000_000
 
 
 class Tokens(NamedTuple):
@@ -72,19 +74,19 @@ def _read_line(usage: Usage, line: bytes, position: Position, spent: list[SpentT
     """Add the tokens of one line that were not counted before to `spent`.
 
     Return the position with the line's model, record and tokens, and its offset unchanged. What the line does not say
-    stays as it was; a line that is not JSON changes nothing.
+    stays as it was; a line that is not JSON, or is nested too deep to be read, changes nothing.
     """
     try:
         given = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return position
     model = value_at(given, usage.model)
     if isinstance(model, str) and model:
-        position = position._replace(model=model)
+        position = position._replace(model=_valid_text(model))
     tokens = _tokens_in_line(usage, given)
     if tokens is None:
         return position
-    record = str(value_at(given, usage.record) or "") if usage.record else ""
+    record = _valid_text(value_at(given, usage.record) or "") if usage.record else ""
     before = position.counted if record == position.record else Tokens()
     grown = Tokens(*(max(new - old, 0) for new, old in zip(tokens, before, strict=True)))
     if sum(tokens) < sum(before) and not usage.record:  # the engine has begun to count anew
@@ -92,6 +94,11 @@ def _read_line(usage: Usage, line: bytes, position: Position, spent: list[SpentT
     if any(grown):
         spent.append(SpentTokens(position.model, grown))
     return position._replace(record=record, counted=tokens)
+
+
+def _valid_text(value: object) -> str:
+    """Return a value as text, with "?" for each surrogate: no database stores these."""
+    return str(value).encode(errors="replace").decode()
 
 
 def _tokens_in_line(usage: Usage, given: object) -> Tokens | None:
@@ -106,6 +113,11 @@ def _tokens_in_line(usage: Usage, given: object) -> Tokens | None:
 
 
 def _token_number(given: object, way: tuple[str, ...]) -> int | None:
-    """Return the number of tokens to which the keys `way` lead in a line; None when they lead to none."""
+    """Return the number of tokens to which the keys `way` lead in a line; None when they lead to none.
+
+    A number that is negative or larger than 10^12 is no number of tokens.
+    """
     value = value_at(given, way) if way else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _MOST_TOKENS else None

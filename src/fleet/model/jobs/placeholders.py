@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 ROOTS = ("item", "setup", "map", "env")
 # How many bytes the value of a placeholder in a shell command may have.
 LONGEST_VARIABLE = 100_000
+_DIGITS = 9
 _NAME = rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z0-9_-]+)*"
 _PLACE = re.compile(rf"\{{(\{{{_NAME}\}})\}}|\{{({_NAME})\}}")
 
@@ -115,11 +116,16 @@ def value_of(name: str, values: PlaceholderValues) -> object:
     for part in path:
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+        elif isinstance(value, list) and _is_number(part) and int(part) < len(value):
             value = value[int(part)]
         else:
             raise Missing(name, f"{root} has no {part!r}")
     return value
+
+
+def _is_number(part: str) -> bool:
+    """Return whether a part of a placeholder's name is a number that can be an index of a list."""
+    return part.isascii() and part.isdigit() and len(part) <= _DIGITS
 
 
 def text_of(value: object) -> str:

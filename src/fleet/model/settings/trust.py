@@ -94,4 +94,7 @@ def _is_harmless(setting: Setting, was: Any, new: Any) -> bool:  # noqa: ANN401
     if setting.name in _PERMISSIONS:
         return set(new or ()) <= set(was or ())
     order = _FREEDOM.get(setting.name)
-    return order is not None and order.index(new) < order.index(was)
+    if order is None:
+        return False
+    # How much another version's word permits is not known: only the strictest value needs no trust after it.
+    return order.index(new) < (order.index(was) if was in order else 1)

@@ -796,27 +796,27 @@ def wake_of(rows: Rows, /, *, project: str) -> Wake | None:
 
 TELL_COORDINATOR = Query(
     'tell_coordinator',
-    'INSERT INTO wakes (project, dispatch, told, at, message) VALUES (:project, :dispatch, :told, :at, :message) ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message',
-    'INSERT INTO wakes (project, dispatch, told, at, message) VALUES (%(project)s, %(dispatch)s, %(told)s, %(at)s, %(message)s) ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message',
+    'INSERT INTO wakes (project, dispatch, told, at, message) VALUES (:project, :dispatch, :told, :at, :message) ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message, trouble = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.trouble END',
+    'INSERT INTO wakes (project, dispatch, told, at, message) VALUES (%(project)s, %(dispatch)s, %(told)s, %(at)s, %(message)s) ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message, trouble = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.trouble END',
     None,
 )
 
 
 def tell_coordinator(tx: Tx, /, *, project: str, dispatch: str, told: str, at: int, message: str | None) -> int:
-    """Record what a coordinator now knows, because it has ticked or a message that wakes it is on its way."""
+    """Record what a coordinator now knows, because it has ticked or a message that wakes it is on its way. Forget why another one, before it, could not be woken."""
     return tx.write(TELL_COORDINATOR, {'project': project, 'dispatch': dispatch, 'told': told, 'at': at, 'message': message})
 
 
 NOTE_WAKE_TROUBLE = Query(
     'note_wake_trouble',
-    "INSERT INTO wakes (project, dispatch, at, trouble) VALUES (:project, :dispatch, :at, :trouble) ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch, told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END",
-    "INSERT INTO wakes (project, dispatch, at, trouble) VALUES (%(project)s, %(dispatch)s, %(at)s, %(trouble)s) ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch, told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END",
+    "INSERT INTO wakes (project, dispatch, at, trouble) VALUES (:project, :dispatch, COALESCE((SELECT launched_at FROM dispatches WHERE id = :dispatch), :at), :trouble) ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch, told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END, at = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.at ELSE excluded.at END, message = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.message END",
+    "INSERT INTO wakes (project, dispatch, at, trouble) VALUES (%(project)s, %(dispatch)s, COALESCE((SELECT launched_at FROM dispatches WHERE id = %(dispatch)s), %(at)s), %(trouble)s) ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch, told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END, at = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.at ELSE excluded.at END, message = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.message END",
     None,
 )
 
 
 def note_wake_trouble(tx: Tx, /, *, project: str, dispatch: str, at: int, trouble: str | None) -> int:
-    """Record why a coordinator cannot be woken; NULL when it can be woken again."""
+    """Record why a coordinator cannot be woken; NULL when it can be woken again. One that was told nothing before was last told at its launch."""
     return tx.write(NOTE_WAKE_TROUBLE, {'project': project, 'dispatch': dispatch, 'at': at, 'trouble': trouble})
 
 

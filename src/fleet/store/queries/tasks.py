@@ -314,14 +314,14 @@ def long_ended_tasks(rows: Rows, /, *, project: str, before: int) -> list[LongEn
 
 ARCHIVE_LONG_ENDED_TASK = Query(
     'archive_long_ended_task',
-    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before",
-    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= %(before)s",
+    "UPDATE tasks SET archived = 1, changed_at = :at WHERE project = :project AND slug = :slug AND archived = 0 AND job IS NULL AND status IN ('failed', 'abandoned') AND ended_at <= :before",
+    "UPDATE tasks SET archived = 1, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND archived = 0 AND job IS NULL AND status IN ('failed', 'abandoned') AND ended_at <= %(before)s",
     None,
 )
 
 
 def archive_long_ended_task(tx: Tx, /, *, at: int, project: str, slug: str, before: int) -> int:
-    """Compare and set: archive a failed or abandoned task, unless it was opened again meanwhile."""
+    """Compare and set: archive a failed or abandoned task, unless it was opened again meanwhile or is an item of a job."""
     return tx.write(ARCHIVE_LONG_ENDED_TASK, {'at': at, 'project': project, 'slug': slug, 'before': before})
 
 

@@ -12,6 +12,7 @@ from fleet.model.dispatch.steps import is_ending
 from fleet.model.results.engines import Lifted
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.store import queries as q
+from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.cost.apply_holds import refuse_held
@@ -21,7 +22,7 @@ from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.store.queries import LivingAgent
-    from fleet.store.transaction import Tx
+    from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
 # How long after a message no reminder is sent, because the agent may still be answering.
@@ -38,7 +39,7 @@ def try_engine_again(context: Context, engine: str) -> Lifted:
     """End the hold of an engine because a person says that it works again; remind the agents it had stopped.
 
     One agent continues first, as the trial. When its model has answered, the ticks of the coordinators remind the other
-    agents; in a project without a coordinator, these wait until a person does this again. Raises Absent for an unknown
+    agents; in a project without a coordinator of this home, these wait until a person does this again. Raises Absent for an unknown
     name, except when an engine of this name still has a hold or stopped agents.
     """
     stopped = stopped_by_hold(context, engine)
@@ -50,9 +51,7 @@ def try_engine_again(context: Context, engine: str) -> Lifted:
     held = context.store.read(lambda rows: q.hold_of(rows, engine=engine))
     first = [agent.dispatch for agent in stopped if held is None or held.trial == agent.dispatch]
     others = [agent for agent in stopped if agent.dispatch not in first]
-    alone = {
-        name for name in {agent.project for agent in others} if not has_coordinator(seat_status(context, name).state)
-    }
+    alone = {name for name in {agent.project for agent in others} if not has_own_coordinator(context, name)}
     return Lifted(
         engine=engine,
         lifted=lifted,
@@ -85,15 +84,27 @@ def stopped_by_hold(context: Context, engine: str) -> list[LivingAgent]:
     return [row for row in stopped if not is_ending(row)]
 
 
+def has_own_coordinator(context: Context, project: str) -> bool:
+    """Return whether a coordinator of this home that may be alive holds the project's seat."""
+
+    def is_seated(rows: Rows) -> bool:
+        unfinished = q.listed_dispatches(rows, project=project, ended=0)
+        own = [row.id for row in unfinished if row.kind == "coord" and is_own(context, row)]
+        return any(seats.is_holder(rows, project, ident) for ident in own)
+
+    return has_coordinator(seat_status(context, project).state) and context.store.read(is_seated)
+
+
 def continue_agents(context: Context, project: str) -> list[str]:
-    """Remind agents of a project to continue, deliver the waiting messages, and close the questions of ended agents.
+    """Remind this home's agents of a project to continue, deliver their messages, and close the questions of ended agents.
 
     Returns a line for people for each reminder.
     """
     reminded = []
     if context.store.read(q.orphaned_questions).n:
         context.commit(questions.close_orphans())
-    agents = context.store.read(lambda rows: q.living_agents(rows, project=project))
+    living = context.store.read(lambda rows: q.living_agents(rows, project=project))
+    agents = [agent for agent in living if is_own(context, agent)]
     for agent in agents:
         words = _reminder(context, agent)
         if words and not _is_waiting(context, agent, words):

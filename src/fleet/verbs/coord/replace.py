@@ -86,23 +86,30 @@ def await_proof(context: Context, project: str, ident: str) -> int:
     At the deadline, or when the candidate has died, withdraw the candidate, kill it and raise NotProven; also when
     another process has withdrawn it.
     """
+    deadline = None
     while True:
         seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat.holder == ident:
             return seat.epoch
-        why = "it was withdrawn" if seat.candidate != ident else _why_hopeless(context, seat)
-        if why and (seat.candidate != ident or withdraw(context, project, ident, why)):
-            seconds = _seconds_allowed(context, ident, seat)
+        is_withdrawn = seat.candidate != ident
+        if not is_withdrawn:  # else the deadline is that of the next candidate
+            deadline = seat.deadline
+        why = "it was withdrawn" if is_withdrawn else _why_hopeless(context, seat)
+        if why and (is_withdrawn or withdraw(context, project, ident, why)):
+            seconds = _seconds_allowed(context, ident, deadline)
             end_withdrawn(context, ident, why)
             raise errors.NotProven(project=project, dispatch=ident, seconds=seconds, why=why)
         context.world.clock.wait(_POLL_SECONDS)
 
 
-def _seconds_allowed(context: Context, ident: str, seat: Seat) -> float:
-    """Return how many seconds a candidate had to prove itself: from its dispatch to the seat's deadline."""
+def _seconds_allowed(context: Context, ident: str, deadline: int | None) -> float:
+    """Return how many seconds a candidate had to prove itself: from its dispatch to its deadline in milliseconds.
+
+    With None as the deadline, return the seconds until now.
+    """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     began = row.created_at if row else context.world.clock.now()
-    return ((seat.deadline or context.world.clock.now()) - began) / SECOND
+    return ((deadline or context.world.clock.now()) - began) / SECOND
 
 
 def end_withdrawn(context: Context, ident: str, why: str) -> None:

@@ -16,7 +16,6 @@ from fleet import errors
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import has_box, state_of
 from fleet.model.agents.activity.waking import RESTS, Situation, news, things_to_do, wake_text
-from fleet.model.dispatch.may_start import has_coordinator
 from fleet.model.dispatch.steps import is_ending, is_in_flight, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.tasks.pipeline import MENDING, MOST_FIXES
@@ -27,7 +26,6 @@ from fleet.store.transaction import Change
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.coord.briefing import briefing
-from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
@@ -128,8 +126,14 @@ def _is_watched(context: Context, row: Dispatch) -> bool:
 
 
 def _takes_turns(context: Context, row: Dispatch) -> bool:
-    """Return whether a coordinator's engine is interactive: after a turn such an agent does nothing until it is woken."""
-    return read_engine(context.world.home, row.engine or "").interactive
+    """Return whether a coordinator's engine is interactive: after a turn such an agent does nothing until it is woken.
+
+    True when the engine's file is missing or broken: the watch then says why it cannot wake the agent.
+    """
+    try:
+        return read_engine(context.world.home, row.engine or "").interactive
+    except errors.FleetError:
+        return True
 
 
 def watch(context: Context, project: str) -> list[str] | None:
@@ -153,10 +157,13 @@ def watch(context: Context, project: str) -> list[str] | None:
 
 
 def unattended_projects(context: Context) -> list[str]:
-    """Return the projects in which agents of this home run and whose seat has no coordinator that may be alive."""
+    """Return the projects in which agents of this home run and whose seat has no coordinator of this home that may be alive.
+
+    A coordinator of another home tends that home's agents alone.
+    """
     rows = context.store.read(lambda snapshot: q.living_agents(snapshot, project=None))
     projects = {row.project for row in rows if row.kind != "coord" and is_own(context, row)}
-    return [name for name in sorted(projects) if not has_coordinator(seat_status(context, name).state)]
+    return [name for name in sorted(projects) if not failed_turns.has_own_coordinator(context, name)]
 
 
 def look_after(context: Context, project: str) -> list[str]:
@@ -269,9 +276,9 @@ def record_tick(context: Context, project: str, ident: str) -> list[str]:
 def note_trouble(context: Context, project: str, trouble: str | None) -> None:
     """Record why the coordinator cannot be woken (`trouble`; None when it can), if that has changed."""
     before = context.store.read(lambda rows: q.wake_of(rows, project=project))
-    if (before.trouble if before else None) == trouble:
-        return
     holder = context.store.read(lambda rows: seats.seat(rows, project)).holder or ""
+    if (before.trouble if before and before.dispatch == holder else None) == trouble:
+        return
 
     def work(tx: Tx) -> None:
         tx.about(project)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # The environment variable with the number of days that presented nonces are kept, and the numbers without it.
 RETENTION = "FLEET_REPLACE_NONCE_RETENTION_DAYS"
 _PROOF_DAYS = 30
+_DIGITS = 6
 _MESSAGE_DAYS = 7
 
 
@@ -75,6 +76,6 @@ def _proof_days() -> int:
     Raises BadInput when the variable is not a number.
     """
     days = os.environ.get(RETENTION, "")
-    if days and not days.isdigit():
+    if days and not (days.isascii() and days.isdigit() and len(days) <= _DIGITS):
         raise errors.BadInput(what=f"{RETENTION}={days!r} is not a number of days")
     return int(days) if days else _PROOF_DAYS

@@ -9,6 +9,7 @@ from fleet.model.text.times import DAY, MINUTE, SECOND
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MARKS = ("resets at ", "resets ", "try again at ", "reset at ")
 _NOON = 12
+_MOST_DAYS, _MOST_HOURS, _MOST_MINUTES = 31, 24, 59
 
 
 def reset_time(text: str, now: int) -> int | None:
@@ -35,9 +36,16 @@ def reset_time(text: str, now: int) -> int | None:
 def _month_and_day(words: list[str]) -> tuple[int, int] | None:
     """Return the month and the day that the words name; None when they name none."""
     for at, word in enumerate(words[1:]):
-        if words[at][:3] in _MONTHS and word.isdigit():
-            return _MONTHS.index(words[at][:3]) + 1, int(word)
+        date = _number(word, _MOST_DAYS)
+        if words[at][:3] in _MONTHS and date is not None:
+            return _MONTHS.index(words[at][:3]) + 1, date
     return None
+
+
+def _number(word: str, most: int) -> int | None:
+    """Return the number of a word of one or two digits; None for any other word, and for a number over `most`."""
+    number = int(word) if word.isascii() and word.isdigit() and len(word) <= len("59") else None
+    return None if number is None or number > most else number
 
 
 def _time_words(words: list[str]) -> list[str]:
@@ -51,11 +59,11 @@ def _time_words(words: list[str]) -> list[str]:
 def _hour_and_minute(word: str) -> tuple[int, int] | None:
     """Return hour and minute of a word like "3:05pm", "4am" or "15:05"; None when the word is no time."""
     half = word[-2:] if word.endswith(("am", "pm")) else ""
-    hour, _, minute = word.removesuffix(half).partition(":")
-    if not hour.isdigit() or (minute and not minute.isdigit()) or not (half or minute):
+    before, _, after = word.removesuffix(half).partition(":")
+    hour, minute = _number(before, _MOST_HOURS), _number(after or "0", _MOST_MINUTES)
+    if hour is None or minute is None or not (half or after):
         return None
-    clock = int(hour) % _NOON + (_NOON if half == "pm" else 0) if half else int(hour)
-    return clock, int(minute or 0)
+    return hour % _NOON + (_NOON if half == "pm" else 0) if half else hour, minute
 
 
 def _next_moment(

@@ -100,7 +100,7 @@ class _Builder:
 
 
 def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - whatever YAML can say
-    """Return a YAML scalar as Python data; raise UnreadableDocument for a tag that has no type in JSON.
+    """Return a YAML scalar as Python data; raise UnreadableDocument for a tag that has no type in JSON, or does not fit.
 
     A time, and a number in a form that Python does not read, is returned as text.
     """
@@ -109,6 +109,8 @@ def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - 
     if kind == "null":
         return None
     if kind == "bool":
+        if text.lower() not in _WORDS:
+            raise _unreadable(line, column, f"{text!r} is neither true nor false")
         return _WORDS[text.lower()]
     if kind not in _PLAIN:
         return text if kind == "timestamp" else _refuse_tag(line, column, kind)

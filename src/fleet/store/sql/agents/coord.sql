@@ -198,15 +198,21 @@ SELECT project FROM seats WHERE holder = :dispatch;
 SELECT * FROM wakes WHERE project = :project;
 
 -- name: tell_coordinator
--- Record what a coordinator now knows, because it has ticked or a message that wakes it is on its way.
+-- Record what a coordinator now knows, because it has ticked or a message that wakes it is on its way. Forget why another one,
+-- before it, could not be woken.
 INSERT INTO wakes (project, dispatch, told, at, message) VALUES (:project, :dispatch, :told, :at, :message)
-ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message;
+ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message,
+  trouble = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.trouble END;
 
 -- name: note_wake_trouble
--- Record why a coordinator cannot be woken; NULL when it can be woken again.
-INSERT INTO wakes (project, dispatch, at, trouble) VALUES (:project, :dispatch, :at, :trouble)
+-- Record why a coordinator cannot be woken; NULL when it can be woken again. One that was told nothing before was last told at
+-- its launch.
+INSERT INTO wakes (project, dispatch, at, trouble)
+VALUES (:project, :dispatch, COALESCE((SELECT launched_at FROM dispatches WHERE id = :dispatch), :at), :trouble)
 ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch,
-  told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END;
+  told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END,
+  at = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.at ELSE excluded.at END,
+  message = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.message END;
 
 -- name: remove_wake
 -- Delete what is recorded about waking a project's coordinator.

@@ -134,9 +134,9 @@ WHERE project = :project AND archived = 0 AND job IS NULL AND status IN ('failed
 ORDER BY ended_at, slug;
 
 -- name: archive_long_ended_task
--- Compare and set: archive a failed or abandoned task, unless it was opened again meanwhile.
+-- Compare and set: archive a failed or abandoned task, unless it was opened again meanwhile or is an item of a job.
 UPDATE tasks SET archived = 1, changed_at = :at
-WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before;
+WHERE project = :project AND slug = :slug AND archived = 0 AND job IS NULL AND status IN ('failed', 'abandoned') AND ended_at <= :before;
 
 -- name: add_log
 -- module: hot

@@ -49,12 +49,20 @@ class CountingWork(NamedTuple):
 def count_project(context: Context, project: str) -> list[str]:
     """Count the tokens of a project's running agents of this home, of each at most once a minute.
 
-    Always returns []: the steps of a tick return lines to show, and this one has none.
+    Always returns []: the steps of a tick return lines to show, and this one has none. Raises Absent, BadSetting or
+    OSError, after all agents that can be counted, when the file of an agent's engine is missing or broken, or a usage file
+    cannot be read.
     """
+    failure: Exception | None = None
     agents = context.store.read(lambda rows: q.living_agents(rows, project=project))
     for agent in agents:
         if agent.launched_at is not None and is_own(context, agent):
-            _count_agent(context, agent, newest=context.world.clock.now() - _BETWEEN)
+            try:
+                _count_agent(context, agent, newest=context.world.clock.now() - _BETWEEN)
+            except (errors.Absent, errors.BadSetting, OSError) as error:
+                failure = failure or error
+    if failure is not None:
+        raise failure
     return []
 
 
