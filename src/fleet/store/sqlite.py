@@ -116,6 +116,8 @@ class SqliteStore(Store):
         self._wal_path = ""
         # Whether the disk was full at opening. Each read then opens the database exclusively, and closes it afterwards.
         self._is_full = False
+        # How many pages the write-ahead log has when a commit copies it into the database; 1000 is SQLite's own default.
+        self._most_pages = 1_000
         self._db = self._open()
 
     def read(self, work: Callable[[Rows], T]) -> T:
@@ -165,12 +167,18 @@ class SqliteStore(Store):
         return True
 
     def checkpoint(self) -> None:
-        """Copy the write-ahead log into the database, as far as no reader needs the older pages. Keeps no writer waiting."""
+        """Copy the write-ahead log into the database, as far as no reader needs the older pages. Waits for no lock.
+
+        Raise StoreReplaced when the file was replaced, WriteFailed when the disk was full when this store was opened.
+        """
         self._refuse_replaced()
+        if self._is_full:
+            raise errors.WriteFailed(path=self.path, why="the disk is full")
         self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def leave_checkpoints(self, pages: int) -> None:
         """Let a commit copy the write-ahead log only when the log has this many pages. Another thread copies it earlier."""
+        self._most_pages = pages
         self._db.execute(f"PRAGMA wal_autocheckpoint = {pages:d}")
 
     def close(self) -> None:
@@ -266,6 +274,7 @@ class SqliteStore(Store):
         self._refuse_replaced()
         db, _found = retry_while_busy(lambda: _connect_and_inspect(self.path), self._wait)
         self._is_full = False
+        db.execute(f"PRAGMA wal_autocheckpoint = {self._most_pages:d}")
         return db
 
     def _refuse_newer(self) -> None:

@@ -383,16 +383,20 @@ def copied(home) -> list[str]:
     return found
 
 
+# So many requests in one transaction change as many pages as the log is copied for, and so many a few less.
+MANY, FEWER = 4 * EVERY, 4 * (EVERY - 8)
+
+
 def test_the_log_is_copied_after_many_requests_and_not_before(home, writing):
     checkpoints = Checkpoints(lambda: SqliteStore(str(home), Funnel(), wait=1.0))
     checkpoints.start()
     write_project(writing, "web")
-    checkpoints.count(EVERY - 1)
+    checkpoints.count(FEWER)
     assert copied(home) == []
     checkpoints.count(1)
     until(lambda: copied(home) == ["web"])
     write_project(writing, "api")
-    checkpoints.count(EVERY - 1)
+    checkpoints.count(FEWER)
     checkpoints.stop(60.0)
     assert copied(home) == ["web"]
 
@@ -402,55 +406,71 @@ def test_the_log_is_copied_while_a_transaction_is_open(home, writing):
     checkpoints.start()
     write_project(writing, "web")
     writing.open_shared()
-    checkpoints.count(EVERY)
+    checkpoints.count(MANY)
     until(lambda: copied(home) == ["web"])
     writing.close_shared("undo", commit=False)
     checkpoints.stop(60.0)
 
 
-def test_a_store_that_cannot_be_opened_or_was_replaced_is_opened_again_the_next_time(home, writing):
-    opened, has_tried = [], threading.Semaphore(0)
+def test_a_store_that_cannot_be_opened_or_was_replaced_is_opened_again_the_next_time_and_the_trouble_is_logged(
+    home, writing
+):
+    opened, has_tried, logged = [], threading.Semaphore(0), []
 
     def open_store() -> SqliteStore:
         has_tried.release()
-        if not opened:
+        if len(opened) < 2:
             opened.append(None)
             raise OSError("no room")
         opened.append(SqliteStore(str(home), Funnel(), wait=1.0))
         return opened[-1]
 
     checkpoints = Checkpoints(open_store)
+    checkpoints.log = lambda event, **facts: logged.append((event, *facts.values()))
     checkpoints.start()
     write_project(writing, "web")
-    for _ in range(2):
-        checkpoints.count(EVERY)
+    for _ in range(3):
+        checkpoints.count(MANY)
         has_tried.acquire(timeout=60)
     until(lambda: copied(home) == ["web"])
     opened[-1]._file = (0, 0)  # as if the path led to another file now
     write_project(writing, "api")
-    checkpoints.count(EVERY)
-    checkpoints.count(EVERY)
+    checkpoints.count(MANY)
+    checkpoints.count(MANY)
     until(lambda: copied(home) == ["api", "web"])
     checkpoints.stop(60.0)
-    assert len(opened) == 3
+    assert len(opened) == 4
+    assert [event for event, *_ in logged] == [
+        "cannot copy the write-ahead log",
+        "copies the write-ahead log again",
+    ] * 2
+    assert "no room" in logged[0][1]
+
+
+def test_a_full_disk_is_trouble_and_what_commits_copy_is_kept_for_the_time_after_it(writing):
+    writing._is_full = True
+    with pytest.raises(errors.WriteFailed):
+        writing.checkpoint()
+    store = writing._reopen()
+    assert store.execute("PRAGMA wal_autocheckpoint").fetchone() == (LAST_RESORT,)
+    store.close()
 
 
 def test_the_writer_of_a_daemon_leaves_the_copying_to_that_thread(home, writing):
     household = Household(str(home), home_record.read(str(home)), Funnel())
-    store = household._open_writing()
-    assert store._db.execute("PRAGMA wal_autocheckpoint").fetchone() == (LAST_RESORT,)
-    store.close()
     household.serve()
-    for number in range(EVERY):
+    for number in range(EVERY // 4):
         change = register(name=f"p{number}", path=f"/repositories/p{number}")
         by = Caller(actor="ann", at=1, key=f"p{number}")
         household.writer.commit(change.why, change.work, by, change.request)
+    pages = household.writer.store._db.execute("PRAGMA wal_autocheckpoint").fetchone()
     until(lambda: "p0" in copied(home))
     household.end(monotonic() + 60)
+    assert pages == (LAST_RESORT,)
 
 
-def test_a_store_on_a_server_has_no_such_thread(home, writing):
-    record = home_record.read(str(home))
-    record.database = "postgresql"
-    household = Household(str(home), record, Funnel())
-    assert household._checkpoints is None
+def test_without_a_store_in_a_file_there_is_no_such_thread(home):
+    household = Household(str(home), None, Funnel())
+    household.serve()
+    household.end(monotonic() + 60)
+    assert household.checkpoints._thread.ident is None

@@ -3,6 +3,7 @@
 import errno
 import json
 import socket
+from collections.abc import Iterator
 from threading import Event, Lock, Thread
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from fleet.errors.refused import Refused
 from fleet.surfaces.daemon.serving import children, loop
 from fleet.surfaces.daemon.serving.children import Children
-from fleet.surfaces.daemon.serving.connection import LONGEST_LINE, LONGEST_LINE_OF_AGENTS, PATIENCE
+from fleet.surfaces.daemon.serving.connection import LONGEST_LINE, LONGEST_LINE_OF_AGENTS, MOST_AT_ONCE, PATIENCE
 from fleet.surfaces.daemon.serving.loop import SocketLoop
 from fleet.testing.crash.scenarios import until
 from fleet.world.files.sockets import Listener
@@ -320,6 +321,128 @@ def test_what_arrives_while_requests_are_performed_is_taken_but_no_connection_is
     assert is_open(asking)
     for sock in (asking, flooding):
         sock.close()
+
+
+def several(doors, count: int = 3) -> list[socket.socket]:
+    """So many clients, and a `work` that takes what arrives while a transaction is open, until nothing has come."""
+    clients = [doors.client() for _ in range(count)]
+
+    def work() -> bool:
+        before = -1
+        while before != len(doors.taken):
+            before = len(doors.taken)
+            doors.loop.take_arrived()
+        return False
+
+    doors.loop._work = work
+    return clients
+
+
+def test_an_unexpected_error_at_what_arrives_costs_only_the_connection_that_it_is_of(doors):
+    asking, bad, good = clients = several(doors)
+    take = doors.loop._work
+
+    def work() -> bool:
+        bad.send(b"bad\n")
+        good.send(b"good\n")
+        return take()
+
+    doors.loop._work = work
+    asking.send(b"first\n")
+    doors.loop.run_once(0)
+    assert doors.taken == [b"first", b"good"]
+    doors.loop._work = lambda: False
+    doors.turn()
+    assert (is_open(asking), is_open(bad), is_open(good)) == (True, False, True)
+    assert doors.logged == ["closed a connection"]
+    for sock in clients:
+        sock.close()
+
+
+def test_what_arrives_is_taken_for_a_moment_only_and_the_rest_afterwards(doors):
+    clients = several(doors, 4)
+    take_line = doors.loop._take_line
+
+    def slowly(connection, line: bytes) -> None:
+        doors.now += loop._TAKING * 0.6
+        take_line(connection, line)
+
+    doors.loop._take_line = slowly
+    doors.loop._next_events, next_events = (lambda _seconds: []), doors.loop._next_events
+    for number, sock in enumerate(clients):
+        sock.send(b"%d\n" % number)
+    doors.loop._work = doors.loop.take_arrived
+    doors.loop.run_once(0)
+    assert len(doors.taken) == 2
+    doors.loop._next_events = next_events
+    doors.turn()
+    assert sorted(doors.taken) == [b"0", b"1", b"2", b"3"]
+    for sock in clients:
+        sock.close()
+
+
+def test_a_client_whose_line_is_too_long_gets_nothing_done_any_more(doors):
+    asking, flooding, _other = clients = several(doors)
+    for connection in doors.loop.connections:
+        connection._longest = 6
+    take = doors.loop._work
+
+    def work() -> bool:
+        flooding.send(b"x" * 8)
+        take()
+        flooding.send(b"y\nmore\n")
+        return False
+
+    doors.loop._work = work
+    asking.send(b"first\n")
+    doors.loop.run_once(0)
+    doors.loop._work = lambda: False
+    doors.turn()
+    assert doors.taken == [b"first"]
+    assert not is_open(flooding)
+    for sock in clients:
+        sock.close()
+
+
+def test_a_long_line_is_not_read_on_while_a_transaction_is_open(doors, monkeypatch):
+    monkeypatch.setattr(loop, "_FEW", 10)
+    asking, long, _other = clients = several(doors)
+    take = doors.loop._work
+    long.send(b"x" * 20)
+    doors.turn()
+
+    def work() -> bool:
+        long.send(b"\n")
+        return take()
+
+    doors.loop._work = work
+    asking.send(b"first\n")
+    doors.loop.run_once(0)
+    assert doors.taken == [b"first"]
+    doors.loop._work = lambda: False
+    doors.turn()
+    assert doors.taken == [b"first", b"x" * 20]
+    for sock in clients:
+        sock.close()
+
+
+def test_lines_that_wait_in_the_daemon_are_taken_when_a_request_ends_just_before_the_loop_looks(doors):
+    (asking,) = several(doors, 1)
+    doors.loop._work = lambda: False
+    (connection,) = doors.loop.connections
+    doors.loop._take_line = lambda of, line: (doors.taken.append(line), setattr(of, "at_work", of.at_work + 1))
+    lines = connection.lines
+
+    def answered_just_after() -> Iterator[bytes]:
+        yield from lines()
+        connection.at_work = 0  # by another thread, which sees that the loop waits for what the client sends
+
+    connection.lines = answered_just_after
+    asking.send(b"line\n" * (MOST_AT_ONCE + 36))
+    doors.loop.run_once(0)
+    doors.loop.run_once(0)
+    assert len(doors.taken) == MOST_AT_ONCE + 36
+    asking.close()
 
 
 def test_after_requests_the_loop_looks_for_more_before_it_sleeps(doors, monkeypatch):

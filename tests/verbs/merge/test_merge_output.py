@@ -73,6 +73,22 @@ def test_a_merge_is_followed_until_it_has_ended(merging, monkeypatch):
     list(following[2])  # it ends
 
 
+def test_following_a_merge_that_prints_nothing_ends_without_an_error(merging, monkeypatch):
+    Path(merging.repository, "fleet.toml").unlink()
+    acting, watching = merging.open(), merging.open()
+    merge, following = acting.world.git.merge, []
+
+    def merged(*words, **options):
+        following.append(watching.agents.follow(finishers(merging)["a"]))
+        following.append(next(following[0]))
+        return merge(*words, **options)
+
+    monkeypatch.setattr(acting.world.git, "merge", merged)
+    acting.merge.together(project=PROJECT, slugs=["a"])
+    assert following[1] == ["merging; neither setup nor verify has printed anything yet"]
+    assert list(following[0]) == []
+
+
 def test_after_it_each_finisher_says_where_the_output_of_verify_is(merging, monkeypatch):
     acting, known = merging.open(), {}
     merge = acting.world.git.merge

@@ -100,7 +100,12 @@ class Agents(Part):
         while True:
             pane = self._pane(ident)
             is_over = (pane is None or pane.dead) and not self._works_without_session(ident)
-            lines = [line.rstrip() for line in self.screen(ident, history=True).split("\n")]
+            try:
+                lines = [line.rstrip() for line in self.screen(ident, history=True).split("\n")]
+            except errors.Absent:
+                if is_over and shown:
+                    return  # a merge that printed nothing has left nothing
+                raise
             lines = lines[:-1] if is_over or pane is None else lines[:-2]
             if new := new_lines(shown, lines):
                 shown = lines

@@ -88,27 +88,20 @@ class Household(FleetOpener):
         self.record = record
         self.funnel = funnel
         self.writer = Writer(self._open_writing)
-        # None when the store is on a server.
-        self._checkpoints: Checkpoints | None = None
-        if record.database == SqliteStore.kind:
-            self._checkpoints = Checkpoints(lambda: SqliteStore(home, funnel, wait=_PATIENCE))
+        self.checkpoints = Checkpoints(lambda: SqliteStore(home, funnel, wait=_PATIENCE))
         self._own = local()
         self._process = DaemonProcess()
 
     def serve(self) -> None:
         """Start the writer, and let every `Fleet.open` in this process open this home."""
         self.writer.start()
-        if self._checkpoints is not None:
-            self.writer.counted = self._checkpoints.count
-            self._checkpoints.start()
         Actor.opener = self
 
     def end(self, until: float) -> None:
-        """Commit what waits for the writer, and stop the writer. Wait at most until this monotonic time."""
+        """Commit what waits for the writer, and stop the writer and the checkpoints. Wait at most until this monotonic time."""
         Actor.opener = None
         self.writer.stop(max(0.0, until - monotonic()))
-        if self._checkpoints is not None:
-            self._checkpoints.stop(max(0.0, until - monotonic()))
+        self.checkpoints.stop(max(0.0, until - monotonic()))
 
     def open(self, actor: str | None = None) -> Fleet:
         """Return a new Fleet for whoever sent the request that this thread works on (the asker).
@@ -173,10 +166,15 @@ class Household(FleetOpener):
         return open_store(self.home, self.funnel, had=self.record.database)
 
     def _open_writing(self) -> Store:
-        """Open the writer's connection to the store. With SQLite, it waits for the write lock without a time limit."""
+        """Open the writer's connection to the store.
+
+        With SQLite, it waits for the write lock without a time limit, and a thread copies the write-ahead log.
+        """
         store = open_store(self.home, self.funnel, had=self.record.database)
         if isinstance(store, SqliteStore):
             store.leave_checkpoints(LAST_RESORT)
+            self.writer.counted = self.checkpoints.count
+            self.checkpoints.start()
             store.patience = None  # only a thread that waits in the kernel's queue gets its turn among other processes
         return store
 

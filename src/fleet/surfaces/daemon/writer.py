@@ -118,7 +118,8 @@ class Writer:
         self.figures = Figures()
         # Called after each commit, by the thread that made it.
         self.committed: Callable[[], None] = lambda: None
-        # Called with the number of requests of each transaction, by the thread that performed them.
+        # Called with the number of requests of each transaction, also of those that were refused, by the thread that
+        # performed them.
         self.counted: Callable[[int], None] = lambda _requests: None
         # Called by the writer's thread when quick requests wait and it has nothing else to do.
         self.wake_loop: Callable[[], None] = lambda: None

@@ -170,7 +170,7 @@ class WriterLock(FileLock):
         # What this object has written into the file, and ctime and mtime of the file, in nanoseconds, at that time.
         self._written = b""
         self._times = (0, 0)
-        # The two times when the file was locked last.
+        # ctime and mtime that the file had when it was locked last.
         self._now = (0, 0)
         # Whether the file still says what this object has noted last.
         self.is_noted = False

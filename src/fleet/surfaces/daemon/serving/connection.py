@@ -41,10 +41,11 @@ class Connection:
         # By home: which dispatches have started the client, as `marks_above` has read from its parents' environments.
         self.marks: dict[str, list[str]] = {}
         self.is_open = True
-        # Whether the loop is to close the connection, because the client has closed its end or exceeds a limit, and the
-        # words for the log when it exceeds one.
+        # Whether the loop is to close the connection: the client has closed its end, exceeds a limit, or something
+        # unexpected happened.
         self.is_over = False
-        self.exceeds = ""
+        # Why it is over, for the log; "" when the client has closed its end.
+        self.why_over = ""
         # How many requests of this client are at work.
         self.at_work = 0
         # The bytes of the requests at work, and of those that were done since the connection last had none at work.
@@ -86,6 +87,11 @@ class Connection:
             del self._incoming[: end + 1]
             self.moved_at = monotonic()
             yield line
+
+    @property
+    def has_line(self) -> bool:
+        """Whether a complete line has arrived that was not taken."""
+        return b"\n" in self._incoming
 
     @property
     def has_room(self) -> bool:

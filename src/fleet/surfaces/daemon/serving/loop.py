@@ -30,9 +30,13 @@ MOST_AGENTS = 1_000
 MOST_HELD = 32 << 20
 _FEW = 1 << 14
 _AT_ONCE = 64
+# How many processors this process may use.
+_PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 # Seconds for which the loop looks for further requests before it sleeps, after it has performed some. With a single
 # processor it sleeps at once, because the clients need the processor to ask.
-_AWAKE = 0.0001 if (os.cpu_count() or 1) > 1 else 0.0
+_AWAKE = 0.0001 if _PROCESSORS > 1 else 0.0
+# Seconds after which the loop takes no further arrived requests while a transaction is open.
+_TAKING = 0.002
 # With fewer clients than this, nothing is expected to come while requests are performed.
 _SEVERAL = 2
 # What the system says when no file descriptor is left.
@@ -75,6 +79,8 @@ class SocketLoop:
         # A spare descriptor. When all others are used up, it is closed to accept and refuse a client that would wait for ever.
         self._spare = _opened_spare()
         self._ready: deque[Connection] = deque()
+        # The connections from which requests were taken while the transaction of this round was open.
+        self._arrived: set[Connection] = set()
         self._is_ending = False
         self._is_hung_up = False
         # Called by the loop after `hang_up`.
@@ -128,6 +134,7 @@ class SocketLoop:
 
     def run_once(self, seconds: float) -> None:
         """Wait at most this many seconds for events of the connections, and handle them."""
+        self._arrived.clear()
         for key, events in self._next_events(seconds):
             self._handle(key.data, events)
         self._flush_ready()
@@ -143,16 +150,27 @@ class SocketLoop:
     def take_arrived(self) -> None:
         """Take the requests that have come since the last look. `work` may call it while a transaction is open.
 
-        The rest is left to the next round, which does not wait: to send what waits, and to close a connection. With a
-        single client, who asks after the answer, there is nothing to take.
+        The rest is left to the next round, which does not wait: to send what waits, to close a connection, to take what
+        cannot be taken in 2 ms, and to read on in a long line. With a single client, who asks after the answer, there is
+        nothing to take. An unexpected error closes the connection that it is about, in the next round.
         """
         if len(self.connections) < _SEVERAL:
             return
+        until = monotonic() + _TAKING
         for key, events in self._selector.select(0):
             connection = key.data
-            if events & selectors.EVENT_READ and isinstance(connection, Connection) and connection not in self._ready:
-                self._ready.append(connection)
+            if not events & selectors.EVENT_READ or not isinstance(connection, Connection):
+                continue
+            if connection in self._arrived or connection.held > _FEW:
+                continue
+            self._arrived.add(connection)
+            self._ready.append(connection)
+            try:
                 self._read(connection)
+            except Exception as error:  # noqa: BLE001 - others are served all the same
+                connection.is_over, connection.why_over = True, f"{type(error).__name__}: {error}"
+            if monotonic() > until:
+                return
 
     def _next_events(self, seconds: float) -> list[tuple[selectors.SelectorKey, int]]:
         """Return the events that have come; when there are none, wait at most `seconds` for the first one.
@@ -297,22 +315,27 @@ class SocketLoop:
             else:
                 connection.is_over = True
         except TooMuch as error:
-            connection.is_over, connection.exceeds = True, str(error)
+            connection.is_over, connection.why_over = True, str(error)
 
     def _take_lines(self, connection: Connection) -> None:
+        """Take the complete lines of a connection, while it has room for further requests and is not over."""
+        if connection.is_over:
+            return
         for line in connection.lines():
             self._take_line(connection, line)
 
     def _send(self, connection: Connection) -> None:
         """Send what waits on a connection, and set the events to wait for. Close the connection when it is over."""
         if connection.is_over or not connection.flush():
-            if connection.exceeds:
-                self._log("closed a connection", why=connection.exceeds)
+            if connection.why_over:
+                self._log("closed a connection", why=connection.why_over)
             self._close(connection)
             return
         events = selectors.EVENT_READ if connection.has_room else 0
         events |= selectors.EVENT_WRITE if connection.wants_to_send else 0
         self._watch(connection, events)
+        if connection.has_room and (not events & selectors.EVENT_READ or connection.has_line):
+            self._ready.append(connection)  # another thread has just answered one of its 64 requests
         if connection.is_for_agents and connection.held > _FEW:
             self._bound_agents()
 

@@ -102,6 +102,7 @@ class Server:
         self._household.writer.wake_loop = self.loop.wake
         self._household.writer.take_arrived = self.loop.take_arrived
         self._household.writer.log = self._log
+        self._household.checkpoints.log = self._log
         self.changes.start()
         self.loop.open()
 
