@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import time
 import tomllib
 
@@ -288,6 +289,22 @@ def test_a_session_file_counts_for_the_very_process_it_names(tmp_path, monkeypat
     assert status_file.state_of(told, who)[0] == "unknown"
     path.write_text("[" * 200_000)
     assert status_file.state_of(told, who)[0] == "unknown"
+    path.unlink()
+    os.mkfifo(path)
+    assert status_file.state_of(told, who)[0] == "unknown", "nobody waits for a writer of a pipe"
+
+
+@pytest.mark.req("ENG-2")
+@pytest.mark.parametrize(
+    ("at", "read"), [("5", 5), ("10" + "0" * 30, None), ("-1", None), ("true", None), ("5.5", None)]
+)
+def test_a_time_in_a_session_file_that_cannot_be_is_no_time(tmp_path, monkeypatch, at, read):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = tmp_path / ".claude" / "sessions" / "77.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(f'{{"pid": 77, "procStart": "123", "status": "busy", "statusUpdatedAt": {at}}}')
+    who = Identity(host="h", boot="b", pid=77, start="123")
+    assert status_file.state_of(engine("", "claude").status_file, who) == ("working", "", read)
 
 
 def test_facts_are_found_where_the_dialect_says():
