@@ -115,6 +115,13 @@ def test_compacting_is_over_with_the_next_state():
         ("limit, resets Nov ² 7am (UTC)", "2026-11-15T07:00"),
         ("limit, resets Nov 99999999999, 7am (UTC)", "2026-11-15T07:00"),
         ("limit, resets 99:99 or 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets 24:59 or 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets 13am or 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets 24:00 (UTC)", "2026-11-16T00:00"),
+        ("limit, resets Nov 0, 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets Feb 31, 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets Feb 29, 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets Feb 28, 7am (UTC)", "2027-02-28T07:00"),
     ],
 )
 def test_the_time_of_a_reset_is_read_from_the_words(text, at):
@@ -146,6 +153,8 @@ def test_a_reset_without_a_zone_is_in_the_machines_own(monkeypatch):
         "try again at 99999999999:05",
         "resets 99:99",
         "resets 3:60",
+        "resets 24:59",
+        "resets 24:00pm",
     ],
 )
 def test_words_without_a_time_name_no_reset(text):
