@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -124,3 +125,23 @@ def test_a_hook_does_its_work_however_its_words_are_written(fleet, tmp_path, mon
     answers.append(fleet(*words.split(), stdin=broken, env={"FLEET_DISPATCH_ID": "0a1b2c3d"}))
     assert "Stop of claude (0a1b2c3d)" in trace.read_text(encoding="utf-8")
     assert [(answer.code, answer.out, answer.err) for answer in answers] == [(0, "", "")] * 2
+
+
+@pytest.mark.req("HOOK-2")
+@pytest.mark.parametrize(
+    "words",
+    ["hook", "hook Stop", "hook --engine claude", "hook Stop extra --engine claude", "hook Stop --enigne claude"],
+)
+def test_a_hook_that_is_called_wrongly_blocks_no_agent(fleet, words):
+    """To engines the exit code 2 means that the agent may not go on, or that it is woken."""
+    answer = fleet(*words.split(), stdin=b"{}", env={"FLEET_DISPATCH_ID": "0a1b2c3d"})
+    assert (answer.code, answer.out) == (1, "")
+    assert "fleet hook --help" in answer.err
+
+
+@pytest.mark.req("HOOK-2")
+def test_a_hook_says_nothing_about_a_home_that_was_moved(fleet, person, tmp_path):
+    away = tmp_path / "away"
+    shutil.copytree(person / ".fleet", away)
+    answer = fleet("hook", "--engine", "claude", "Stop", stdin=b"{", env={"FLEET_HOME": str(away)})
+    assert (answer.code, answer.out, answer.err) == (0, "", "")

@@ -214,6 +214,21 @@ def test_a_wait_for_a_change_ends_when_the_person_acts_or_leaves(scene, act):
 
 
 @pytest.mark.req("TUI-5")
+def test_whoever_leaves_just_before_a_snapshot_does_not_wait_for_one(scene, monkeypatch):
+    loaded, lost = [], []
+    loader = Loader(scene.home, loaded=loaded.append, lost=lost.append, changes_of=lambda _fleet: Waiting())
+    clear = loader._hurry.clear
+
+    def stop_and_clear() -> None:
+        loader.stop()
+        clear()
+
+    monkeypatch.setattr(loader._hurry, "clear", stop_and_clear)
+    loader.run()
+    assert (loaded, lost) == ([], [])
+
+
+@pytest.mark.req("TUI-5")
 def test_a_page_says_why_its_lines_cannot_be_read_and_shows_them_as_soon_as_they_can_be(scene, monkeypatch):
     monkeypatch.setitem(Repeating.__init__.__kwdefaults__, "every", 0.01)
     fetch, is_broken = TimelinePage.fetch, threading.Event()

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import time
 import tomllib
 
@@ -114,6 +115,13 @@ def test_compacting_is_over_with_the_next_state():
         ("limit, resets Nov ² 7am (UTC)", "2026-11-15T07:00"),
         ("limit, resets Nov 99999999999, 7am (UTC)", "2026-11-15T07:00"),
         ("limit, resets 99:99 or 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets 24:59 or 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets 13am or 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets 24:00 (UTC)", "2026-11-16T00:00"),
+        ("limit, resets Nov 0, 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets Feb 31, 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets Feb 29, 7am (UTC)", "2026-11-15T07:00"),
+        ("limit, resets Feb 28, 7am (UTC)", "2027-02-28T07:00"),
     ],
 )
 def test_the_time_of_a_reset_is_read_from_the_words(text, at):
@@ -145,6 +153,8 @@ def test_a_reset_without_a_zone_is_in_the_machines_own(monkeypatch):
         "try again at 99999999999:05",
         "resets 99:99",
         "resets 3:60",
+        "resets 24:59",
+        "resets 24:00pm",
     ],
 )
 def test_words_without_a_time_name_no_reset(text):
@@ -288,6 +298,22 @@ def test_a_session_file_counts_for_the_very_process_it_names(tmp_path, monkeypat
     assert status_file.state_of(told, who)[0] == "unknown"
     path.write_text("[" * 200_000)
     assert status_file.state_of(told, who)[0] == "unknown"
+    path.unlink()
+    os.mkfifo(path)
+    assert status_file.state_of(told, who)[0] == "unknown", "nobody waits for a writer of a pipe"
+
+
+@pytest.mark.req("ENG-2")
+@pytest.mark.parametrize(
+    ("at", "read"), [("5", 5), ("10" + "0" * 30, None), ("-1", None), ("true", None), ("5.5", None)]
+)
+def test_a_time_in_a_session_file_that_cannot_be_is_no_time(tmp_path, monkeypatch, at, read):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = tmp_path / ".claude" / "sessions" / "77.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(f'{{"pid": 77, "procStart": "123", "status": "busy", "statusUpdatedAt": {at}}}')
+    who = Identity(host="h", boot="b", pid=77, start="123")
+    assert status_file.state_of(engine("", "claude").status_file, who) == ("working", "", read)
 
 
 def test_facts_are_found_where_the_dialect_says():

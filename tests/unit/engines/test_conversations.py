@@ -95,6 +95,13 @@ def test_a_file_that_says_nothing_is_passed_over(shelf, text):
 
 
 @pytest.mark.req("RES-10")
+def test_a_pipe_is_passed_over_and_nobody_waits_for_its_writer(shelf):
+    shelf.keeps("mine")
+    os.mkfifo(shelf.root / "talks" / "pipe.jsonl")
+    assert shelf.only_conversation() == "mine"
+
+
+@pytest.mark.req("RES-10")
 @pytest.mark.parametrize("cwd", ["/a\0b", "/\ud800", 5, ["x"]])
 def test_a_directory_that_cannot_be_is_another_one(shelf, cwd):
     shelf.keeps("other", cwd)

@@ -1,6 +1,7 @@
 """What engines write of the tokens they used, read piece by piece, and what it costs."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,30 @@ def test_a_line_that_is_longer_than_a_piece_is_read_whole_and_does_not_stop_the_
     assert (spent, after.offset) == ([], len(claude("a", 1) + long))
     spent, after = read_new(usage_of("claude"), str(path), after)
     assert [each.tokens for each in spent] == [Tokens(10, 2)]
+
+
+def test_a_line_that_is_longer_than_any_line_of_an_engine_is_passed_over_with_what_follows_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(tokens, "MOST_BYTES", 500)
+    monkeypatch.setattr(tokens, "_LONGEST_LINE", 1_000)
+    path = tmp_path / "c.jsonl"
+    path.write_text(claude("a", 1))
+    size = 1 << 40  # reading these zeros would take minutes
+    os.truncate(path, size)
+    spent, after = read_new(usage_of("claude"), str(path), Position())
+    assert (len(spent), after.offset) == (1, len(claude("a", 1)))
+    spent, after = read_new(usage_of("claude"), str(path), after)
+    assert (spent, after.offset) == ([], size)
+    assert read_new(usage_of("claude"), str(path), after) == ([], after)
+    with path.open("a") as file:
+        file.write(claude("b", 2))
+    spent, after = read_new(usage_of("claude"), str(path), after)
+    assert [each.tokens for each in spent] == [Tokens(10, 2)]
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_nobody_waits_for_its_writer(tmp_path):
+    os.mkfifo(tmp_path / "c.jsonl")
+    with pytest.raises(OSError, match=r"c\.jsonl"):
+        read_new(usage_of("claude"), str(tmp_path / "c.jsonl"), Position())
 
 
 def test_totals_that_grow_count_by_what_they_grew_and_the_cache_is_no_new_input(tmp_path):

@@ -193,6 +193,6 @@ def test_the_command_says_how_those_continue_that_nobody_coordinates(scene):
     _first, second = failed(scene, "a", "b")
     with patch.object(hooks_command.Fleet, "open", lambda **_given: nullcontext(scene.fleet)):
         said = CliRunner().invoke(hooks_command.lift, ["hooked"], catch_exceptions=False).output
-    assert f"nobody coordinates their project: {second}" in said
+    assert f"nobody in this home coordinates their project: {second}" in said
     assert "run `fleet limits lift hooked` again" in said
     assert "next tick" not in said

@@ -209,10 +209,20 @@ def test_spent_proofs_are_forgotten_after_thirty_days_and_unspent_ones_never(sce
         assert {each for each in (new, lost) if proof(scene, each)} == kept, days
 
 
-@pytest.mark.parametrize("days", ["x", "-1", "²", "9" * 30])
-def test_days_that_are_no_number_are_refused(scene, monkeypatch, days):
+@pytest.mark.parametrize(
+    ("days", "why"),
+    [
+        ("x", "is not a number of days"),
+        ("-1", "is not a number of days"),
+        ("²", "is not a number of days"),
+        ("1000000", "is more than 999999 days"),
+        ("9" * 5_000, "is more than 999999 days"),
+    ],
+    ids=["word", "negative", "superscript", "many", "thousands-of-digits"],
+)
+def test_days_that_are_no_number_or_too_many_are_refused(scene, monkeypatch, days, why):
     monkeypatch.setenv(RETENTION, days)
-    with pytest.raises(BadInput, match="is not a number of days"):
+    with pytest.raises(BadInput, match=why):
         scene.fleet.sweep.run(kill=True)
 
 

@@ -8,6 +8,7 @@ from staging.stage import raw
 from fleet import errors
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.homes.repair import plan_repair
+from fleet.verbs.projects.down import running_jobs
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_by_a_gate_a_file_a_folder_or_a_lock(moved):
             act()
 
 
-def add_jobs(scene, prefix: str, count: int, *, at: int, state: str) -> None:
+def add_jobs(scene, prefix: str, count: int, *, at: int, state: str, project: str = PROJECT) -> None:
     """Record jobs of the home, whose ids begin with this digit."""
     numbers = f"WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count})"
     ident = f"printf('{prefix}%07x', n)"
@@ -55,7 +56,7 @@ def add_jobs(scene, prefix: str, count: int, *, at: int, state: str) -> None:
     raw(
         scene.fleet,
         f"{numbers} INSERT INTO jobs (id, project, name, source, folder, actor, added_at, changed_at, begun_at, state) "
-        f"SELECT {ident}, '{PROJECT}', 'n', '', '/', 'ann', {at}, {at}, {at}, '{state}' FROM numbers",
+        f"SELECT {ident}, '{project}', 'n', '', '/', 'ann', {at}, {at}, {at}, '{state}' FROM numbers",
     )
 
 
@@ -64,6 +65,16 @@ def test_a_job_without_a_runner_is_found_however_many_jobs_were_run_since(scene)
     add_jobs(scene, "1", 1000, at=2, state="done")
     assert [each.id for each in scene.fleet.dispatches.resumable()] == ["00000001"]
     assert scene.fleet.dispatches.resumable("other") == []
+
+
+def test_jobs_are_found_behind_however_many_unfinished_ones_of_other_projects(scene):
+    add_jobs(scene, "0", 1, at=1, state="failed")
+    add_jobs(scene, "1", 1, at=1, state="running")
+    scene.git("init", "-q", f"{scene.root}/other")
+    scene.fleet.projects.register(f"{scene.root}/other", "other")
+    add_jobs(scene, "2", 1000, at=2, state="paused", project="other")
+    assert [each.id for each in scene.fleet.dispatches.resumable(PROJECT)] == ["00000001", "10000001"]
+    assert running_jobs(scene.fleet.context, PROJECT) == ["10000001"]
 
 
 def test_it_is_not_repaired_while_a_job_has_its_runner_however_many_jobs_were_run_since(scene):

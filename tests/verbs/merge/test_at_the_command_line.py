@@ -7,6 +7,7 @@ import pytest
 from cli.commandline import Program
 
 from fleet.errors.families import StoreError
+from fleet.errors.superseded import NotSeated, SpeakerEnded
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.merge import pull_requests
@@ -210,11 +211,27 @@ def test_a_task_that_is_sent_back_meanwhile_keeps_no_other_from_being_checked(sc
 
 
 @pytest.mark.req("MERGE-7")
-def test_a_store_that_fails_during_the_check_is_no_tasks_fault(scene, monkeypatch):
-    def fail(*_words, **_options):
-        raise StoreError(what="the database does not answer")
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreError(what="the database does not answer"),
+        NotSeated(dispatch="0a1b2c3d", project=PROJECT, holder="nobody"),
+        SpeakerEnded(dispatch="0a1b2c3d"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_store_that_fails_or_a_coordinator_that_has_ended_during_the_check_is_no_tasks_fault(
+    scene, monkeypatch, error
+):
+    tried = []
+
+    def fail(_context, _project, slug):
+        tried.append(slug)
+        raise error
 
     finish(scene, "a", settings='merge = "pr"\n')
+    finish(scene, "b")
     monkeypatch.setattr(pull_requests, "open_pull_request", fail)
-    with pytest.raises(StoreError, match="does not answer"):
+    with pytest.raises(type(error)):
         scene.fleet.merge.tend_pulls(project=PROJECT)
+    assert tried == ["a"], "nothing is pushed for the other task"

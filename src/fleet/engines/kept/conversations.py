@@ -13,6 +13,7 @@ from fleet.fast import glob, json, re
 from fleet.model.text.documents.kinds import SOME_WORDS, Key, ValueKind
 from fleet.model.text.documents.tables import Table
 from fleet.records import record
+from fleet.world.git.pointers import open_regular
 
 _LONGEST_LINE = 1_000_000
 _NAME = r"\w[\w.-]*"
@@ -57,13 +58,13 @@ def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> 
 def _first_line_as_json(path: str, since: int) -> object:
     """Return the JSON in a file's first line.
 
-    None when the file was last written before `since` (milliseconds), cannot be read, does not begin with JSON, or with
-    JSON that is nested too deep to be read.
+    None when the file was last written before `since` (milliseconds), cannot be read, is no regular file, does not begin
+    with JSON, or with JSON that is nested too deep to be read.
     """
     try:
         if os.stat(path).st_mtime * 1000 < since:
             return None
-        with open(path, encoding="utf-8") as file:
+        with open(open_regular(path), encoding="utf-8") as file:
             return json.loads(file.readline(_LONGEST_LINE))
     except (OSError, ValueError, RecursionError):
         return None

@@ -14,10 +14,15 @@ from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.text.documents.kinds import TEXT, Key, choice
 from fleet.model.text.documents.tables import Table, TableOf
 from fleet.records import field, record
+from fleet.world.git.pointers import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.identity import Identity
+
+# How many characters of the file are read, and the first time in milliseconds that is none.
+_MOST = 1_000_000
+_TOO_LATE = 1 << 53
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -54,12 +59,12 @@ def path_of(table: StatusFile, who: Identity) -> str:
 def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:
     """Return (state, detail, time in milliseconds) from an engine's status file; detail "" and time None if missing.
 
-    The state is `unknown` when the file is missing or cannot be read, names another process, or has a state that the table
-    does not know.
+    The state is `unknown` when the file is missing, cannot be read or is no regular file, names another process, or has a
+    state that the table does not know.
     """
     try:
-        with open(path_of(table, who), encoding="utf-8") as file:
-            content = json.load(file)
+        with open(open_regular(path_of(table, who)), encoding="utf-8") as file:
+            content = json.loads(file.read(_MOST))
     except (OSError, ValueError, RecursionError):
         return "unknown", "", None
     if not isinstance(content, dict) or (str(content.get(table.pid)), str(content.get(table.start))) != (
@@ -69,4 +74,5 @@ def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:
         return "unknown", "", None
     at = content.get(table.at)
     state = table.states.get(str(content.get(table.state)), "unknown")
-    return state, str(content.get(table.detail) or ""), at if isinstance(at, int) else None
+    is_time = type(at) is int and 0 <= at < _TOO_LATE  # a bool is no time
+    return state, str(content.get(table.detail) or ""), at if is_time else None

@@ -7,12 +7,15 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.engines.program_files import value_at
+from fleet.world.git.pointers import open_regular
 
 if TYPE_CHECKING:
     from fleet.engines.kept.usage import Usage
 
 # How many bytes of a file are read at once, except that a longer line is read whole; the rest is read the next time.
 MOST_BYTES = 8_000_000
+# How many bytes of a longer line are read beyond that. No engine writes such a line.
+_LONGEST_LINE = 64_000_000
 # A larger number is no number of tokens. Sums of smaller ones fit into the integers of a database.
 _MOST_TOKENS = 1_000_000_000_000
 
@@ -50,19 +53,21 @@ class SpentTokens(NamedTuple):
 def read_new(usage: Usage, path: str, position: Position) -> tuple[list[SpentTokens], Position]:
     """Return the tokens in the complete lines after a position, and the position after these lines.
 
-    Read at most 8 MB, or one longer line. Raise OSError when the file cannot be read.
+    Read at most 8 MB, or one longer line. Raise OSError when the file cannot be read, or is no regular file.
 
     When the file is shorter than the position, it was replaced: nothing in it is counted, and the returned position is
-    its end.
+    its end. When a line is longer than 72 MB, it and what follows it so far are passed over in the same way.
     """
-    size = os.path.getsize(path)
-    if size < position.offset:
-        return [], Position(offset=size)
-    with open(path, "rb") as file:
+    with open(open_regular(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size < position.offset:
+            return [], Position(offset=size)
         file.seek(position.offset)
         data = file.read(MOST_BYTES)
         if b"\n" not in data:
-            data += file.readline()
+            data += file.readline(_LONGEST_LINE)
+    if len(data) >= MOST_BYTES + _LONGEST_LINE and b"\n" not in data:
+        return [], position._replace(offset=size)
     whole = data[: data.rfind(b"\n") + 1]
     spent: list[SpentTokens] = []
     for line in whole.splitlines():

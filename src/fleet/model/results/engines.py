@@ -59,7 +59,7 @@ class Lifted(Value):
     lifted: bool  # false when the engine was not held
     continued: list[str]  # agents that the hold had stopped and that were told to continue
     waiting: list[str]  # agents that are told to continue once the engine has answered the first agent
-    unattended: list[str]  # agents in `waiting` that nobody tells: their project has no living coordinator
+    unattended: list[str]  # agents in `waiting` that nobody tells: nobody in this home coordinates their project
 
 
 class Allowed(Value):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.model import VERSION
-from fleet.surfaces.cli.entry import collect_garbage
+from fleet.surfaces.cli.entry import FAILED, collect_garbage
 from fleet.surfaces.cli.moved_home import warn_of_move
 from fleet.surfaces.cli.table import GROUPS, HIDDEN, PLUMBING, SECTIONS
 from fleet.surfaces.cli.ui import streams
@@ -17,7 +17,8 @@ from fleet.surfaces.cli.ui import streams
 if TYPE_CHECKING:
     from fleet.surfaces.cli.table import Entry
 
-# The exit code of a usage error.
+# The exit code of a usage error. Engines take it from a hook as an order to stop or wake the agent: `fleet hook` ends with
+# FAILED instead.
 USAGE = 2
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -136,18 +137,19 @@ def run_click(words: list[str]) -> int:
     except click.Abort as error:
         raise KeyboardInterrupt from error
     except click.ClickException as error:
-        return _print_usage_error(error, as_json="--json" in words)
+        code = FAILED if words[:1] == ["hook"] else USAGE
+        return _print_usage_error(error, code=code, as_json="--json" in words)
     warn_of_move(words)
     return outcome if isinstance(outcome, int) else 0
 
 
-def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
-    """Print a usage error on stderr, and with `as_json` as JSON on stdout too. Returns its exit code."""
+def _print_usage_error(error: click.ClickException, *, code: int, as_json: bool) -> int:
+    """Print a usage error on stderr, and with `as_json` as JSON on stdout too. Returns its exit code, which is `code`."""
     path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fleet"
     message = error.format_message().rstrip(".").replace("\n", " ")
     hint = f"`{path} --help` shows the usage"
     if as_json:
-        document = {"code": USAGE, "kind": "usage", "name": "Usage", "message": message, "hint": hint}
+        document = {"code": code, "kind": "usage", "name": "Usage", "message": message, "hint": hint}
         streams.print_json_error({"error": document})
     streams.print_error(f"{message} — {hint}")
-    return USAGE
+    return code

@@ -9,13 +9,18 @@ from fleet.world.home.location import home_path
 
 
 def warn_of_move(words: list[str]) -> None:
-    """Print a warning when the home is not at its recorded path; nothing for `fleet home`, or when there is no home."""
+    """Print a warning when the home is not at its recorded path; nothing when there is no home.
+
+    Nothing for `fleet home`, nor for `fleet hook`: an engine gives what a hook prints to its agent.
+    """
+    if words[:1] in (["home"], ["hook"]):
+        return
     try:
         home = home_path()
         record = home_record.read(home)
     except errors.FleetError:
         return
-    if record is None or record.path == home or words[:1] == ["home"]:
+    if record is None or record.path == home:
         return
     from fleet.world.home.home_change import why_elsewhere
 

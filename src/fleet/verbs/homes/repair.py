@@ -20,7 +20,7 @@ from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.homes.ownership import disown_hint
-from fleet.verbs.jobs.abandoned import has_runner
+from fleet.verbs.jobs.abandoned import ALL_JOBS, has_runner
 from fleet.world.git.worktrees.remove import repair_worktree
 from fleet.world.home import home_change, paths
 from fleet.world.home.tmux_socket import socket_path
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 # The folders of a project in the home that have worktrees.
 _FOLDERS = (paths.WORKTREES, paths.MERGES)
-# More than there are jobs.
-_ALL_JOBS = 1 << 60
 
 
 def home_view(context: Context) -> HomeView:
@@ -104,7 +102,7 @@ def _what_may_live(context: Context) -> list[str]:
     running += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
     running += [why for row in rows if _was_own(context, row) and (why := _why_alive_at_old_path(context, row))]
-    jobs = context.store.read(lambda snapshot: q.unfinished_jobs(snapshot, most=_ALL_JOBS))
+    jobs = context.store.read(lambda snapshot: q.unfinished_jobs(snapshot, most=ALL_JOBS))
     own = [row for row in jobs if row.home in {None, world.record.id} and row.state == "running"]
     running += [f"the runner of job {row.id}" for row in own if has_runner(context, row.id)]
     locks = [name.removesuffix(".lock") for name in world.files.names(paths.EFFECT_LOCKS)]

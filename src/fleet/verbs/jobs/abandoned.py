@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fleet.store.queries import Job
     from fleet.verbs.context import Context
 
-# How many unfinished jobs are looked at, the newest first.
-_MOST = 1_000
+# More than there are jobs.
+ALL_JOBS = 1 << 60
 
 
 def has_runner(context: Context, ident: str) -> bool:
@@ -34,9 +34,9 @@ def has_runner(context: Context, ident: str) -> bool:
 def resumable_jobs(context: Context, project: str | None) -> list[Resumable]:
     """Return the running, paused and failed jobs of this home that have no runner, newest first.
 
-    `project` limits this to one project; None takes all. Only the newest 1000 jobs in these states are looked at.
+    `project` limits this to one project; None takes all.
     """
-    rows = context.store.read(lambda snapshot: q.unfinished_jobs(snapshot, most=_MOST))
+    rows = context.store.read(lambda snapshot: q.unfinished_jobs(snapshot, most=ALL_JOBS))
     return [
         _resumable(row)
         for row in rows

@@ -100,8 +100,9 @@ def update_pull_requests(context: Context, project: str) -> list[PullRequestView
     """Open missing pull requests and check open ones, each at most once a minute. Returns the state of each.
 
     A pull request has the state `unknown` and the reason in `why` when an error was raised for its task. Errors that are
-    not about one task are raised at once: those of the store, NotTrusted for a setting that no person has trusted, and
-    GateHeld while another process updates the project's pull requests.
+    not about one task are raised at once: those of the store, NotSeated or SpeakerEnded for a coordinator that has lost its
+    seat or has ended, NotTrusted for a setting that no person has trusted, and GateHeld while another process updates the
+    project's pull requests.
     """
     views = []
     with context.world.project_gate(project, "pulls"):
@@ -110,7 +111,7 @@ def update_pull_requests(context: Context, project: str) -> list[PullRequestView
             _record_check_time(context, project, last_checks, row.slug)
             try:
                 views.append(_update_pull_request(context, project, row.slug, opened=bool(row.pull_request)))
-            except (errors.StoreError, errors.StoreBusy, errors.NotTrusted):
+            except (errors.NotSeated, errors.SpeakerEnded, errors.StoreError, errors.StoreBusy, errors.NotTrusted):
                 raise
             except errors.FleetError as error:
                 view = _view(project, row.slug, row.pull_request, "unknown", changed=False)

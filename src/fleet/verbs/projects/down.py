@@ -11,14 +11,13 @@ from fleet.model.states import assert_never
 from fleet.store import queries as q
 from fleet.verbs.coord import seat
 from fleet.verbs.dispatch.end import end
+from fleet.verbs.jobs.abandoned import ALL_JOBS
 from fleet.verbs.sweep.derived_files import reconcile_coord_state
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
     from fleet.verbs.context import Context
 
-# How many unfinished jobs, of all projects, are looked at.
-_MOST_JOBS = 1_000
 _RUNNING_JOB = "running"
 
 
@@ -59,7 +58,7 @@ def stop_all(context: Context, project: str, *, reason: str) -> Down:
 
 def running_jobs(context: Context, project: str) -> list[str]:
     """Return the ids of the jobs of a project that are running."""
-    rows = context.store.read(lambda snapshot: q.unfinished_jobs(snapshot, most=_MOST_JOBS))
+    rows = context.store.read(lambda snapshot: q.unfinished_jobs(snapshot, most=ALL_JOBS))
     return [row.id for row in rows if row.project == project and row.state == _RUNNING_JOB]
 
 

@@ -45,7 +45,7 @@ def sweep_proofs_and_messages(context: Context, *, acts: bool) -> Iterator[Swept
     """Yield a finding for each nonce that its coordinator never presented, and for old nonces and messages.
 
     With `acts`, delete presented nonces and acknowledged messages that are older than their retention; nonces that were
-    never presented stay. Raises BadInput when the environment names no number of days.
+    never presented stay. Raises BadInput when the environment names no number of days, or too many.
     """
     for row in context.store.read(q.stale_nonces):
         why = f"this new coordinator of {row.project} never proved itself"
@@ -73,9 +73,11 @@ def _forget_old_rows(context: Context, *, acts: bool) -> Iterator[Swept]:
 def _proof_days() -> int:
     """Return after how many days a sweep deletes a presented nonce: from the environment variable, else 30.
 
-    Raises BadInput when the variable is not a number.
+    Raises BadInput when the variable is not a number, or one of more than six digits.
     """
     days = os.environ.get(RETENTION, "")
-    if days and not (days.isascii() and days.isdigit() and len(days) <= _DIGITS):
+    if days and not (days.isascii() and days.isdigit()):
         raise errors.BadInput(what=f"{RETENTION}={days!r} is not a number of days")
+    if len(days.lstrip("0")) > _DIGITS:
+        raise errors.BadInput(what=f"{RETENTION} is more than {'9' * _DIGITS} days")
     return int(days) if days else _PROOF_DAYS

@@ -26,19 +26,24 @@ def reset_time(text: str, now: int) -> int | None:
     utc = zone.startswith(("utc", "gmt"))
     today = gmtime(now / SECOND) if utc else localtime(now / SECOND)
     words = moment.replace(",", " ").replace(".", " ").split()
-    day = _month_and_day(words)
+    day = _day_of(words, today)
     clock = next((word for word in map(_hour_and_minute, _time_words(words)) if word), None)
     if clock is None:
         return None
     return _next_moment(now, today, day, clock, utc=utc)
 
 
-def _month_and_day(words: list[str]) -> tuple[int, int] | None:
-    """Return the month and the day that the words name; None when they name none."""
+def _day_of(words: list[str], today: struct_time) -> tuple[int, int, int] | None:
+    """Return the year, the month and the day in it that the words name; None when they name none that there is.
+
+    The year is the one of `today`, or the next when that month is over.
+    """
     for at, word in enumerate(words[1:]):
         date = _number(word, _MOST_DAYS)
         if words[at][:3] in _MONTHS and date is not None:
-            return _MONTHS.index(words[at][:3]) + 1, date
+            month = _MONTHS.index(words[at][:3]) + 1
+            year = today.tm_year + (1 if month < today.tm_mon else 0)
+            return (year, month, date) if 1 <= date <= _days_of_month(year, month) else None
     return None
 
 
@@ -60,27 +65,32 @@ def _hour_and_minute(word: str) -> tuple[int, int] | None:
     """Return hour and minute of a word like "3:05pm", "4am" or "15:05"; None when the word is no time."""
     half = word[-2:] if word.endswith(("am", "pm")) else ""
     before, _, after = word.removesuffix(half).partition(":")
-    hour, minute = _number(before, _MOST_HOURS), _number(after or "0", _MOST_MINUTES)
-    if hour is None or minute is None or not (half or after):
+    hour, minute = _number(before, _NOON if half else _MOST_HOURS), _number(after or "0", _MOST_MINUTES)
+    if hour is None or minute is None or not (half or after) or (hour == _MOST_HOURS and minute):
         return None
     return hour % _NOON + (_NOON if half == "pm" else 0) if half else hour, minute
 
 
 def _next_moment(
-    now: int, today: struct_time, day: tuple[int, int] | None, clock: tuple[int, int], *, utc: bool
+    now: int, today: struct_time, day: tuple[int, int, int] | None, clock: tuple[int, int], *, utc: bool
 ) -> int:
-    """Return the moment, in milliseconds, with this time of day (`clock`) and this month and date (`day`).
+    """Return the moment, in milliseconds, with this time of day (`clock`) on this `day`: a year, a month and a date.
 
-    It is in the year of `today`, or in the next year when that month is over. Without a `day`, return the next such
-    moment after `now`. `today` is the date of `now`: in UTC with `utc`, else in local time.
+    Without a `day`, return the next such moment after `now`. `today` is the date of `now`: in UTC with `utc`, else in
+    local time.
     """
-    month, date = day or (today.tm_mon, today.tm_mday)
-    year = today.tm_year + (1 if day and month < today.tm_mon else 0)
+    year, month, date = day or (today.tm_year, today.tm_mon, today.tm_mday)
     if utc:
         at = _days_since_1970(year, month, date) * DAY + (clock[0] * 60 + clock[1]) * MINUTE
     else:
         at = int(mktime((year, month, date, clock[0], clock[1], 0, 0, 0, -1))) * SECOND
     return at + DAY if day is None and at <= now else at
+
+
+def _days_of_month(year: int, month: int) -> int:
+    """Return how many days a month has."""
+    following = (year, month + 1) if month < len(_MONTHS) else (year + 1, 1)
+    return _days_since_1970(*following, 1) - _days_since_1970(year, month, 1)
 
 
 def _days_since_1970(year: int, month: int, date: int) -> int:

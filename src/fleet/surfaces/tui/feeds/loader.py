@@ -74,9 +74,11 @@ class Loader(threading.Thread):
 
     def _take_snapshots(self, fleet: Fleet, changes: Changes) -> None:
         """Until `stop`: take a snapshot, hand it to the screen, rest, then wait for the next change."""
-        while not self._ended.is_set():
+        while True:
+            self._hurry.clear()  # before `_ended` is looked at: the wake by a `stop` after that look is kept
+            if self._ended.is_set():
+                return
             started = fleet.clock.ticks()
-            self._hurry.clear()
             snapshot = fleet.views.snapshot()
             took = fleet.clock.ticks() - started
             self._loaded(snapshot)

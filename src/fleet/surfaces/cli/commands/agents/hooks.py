@@ -168,7 +168,7 @@ def lift(engine: str, **given: Unpack[WritingHomeUnkeyed]) -> None:
     if attended:
         terminal.say(f"  follow when its model has answered, at the coordinator's next tick: {', '.join(attended)}")
     if lifted.unattended:
-        terminal.say(f"  wait, because nobody coordinates their project: {', '.join(lifted.unattended)}")
+        terminal.say(f"  wait, because nobody in this home coordinates their project: {', '.join(lifted.unattended)}")
         terminal.say(f"  run `fleet limits lift {engine}` again when {engine} has answered: they continue then")
 
 
