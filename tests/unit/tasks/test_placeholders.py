@@ -1,6 +1,7 @@
 """Placeholders of a job's document: a value is text in a prompt and a variable in a command, never a part of the command."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -40,6 +41,7 @@ def test_what_has_no_value_is_named(name, why):
 
 HOSTILE = [
     "a b",
+    "a[$(touch hit)]",
     "$(touch hit)",
     "`touch hit`",
     "'; touch hit; '",
@@ -85,34 +87,84 @@ HOSTILE = [
         "printf '' $((1 + (2))) \"$((1 << 2))\"; printf %s {item}",
         "printf %s '${item}' | sed '1s/^.//'",
         "printf %s \"\\${item}\" \\\n | sed '1s/^.//'",
+        'printf %s "$(f() { case $1 in a) echo no;; *) printf %s {item};; esac; }; f b)"',
+        'printf %s "$(f() { for i in 1; do case $i in (case|esac) echo no;; 2|case) ;; 1) printf %s {item};; esac; done; }; f)"',
+        'cat <<E >/dev/null; x=$(\nprintf %s {item}\n)\nit\'s \nE\nprintf %s "$x"',
+        'printf %s "$(case a in (a) for i in b; do :; done; (printf %s {item});; (b) ;; esac)"',
+        'unset x; : "${x:={item}}"; printf %s "$x"',
+        'x=$(printf %s `printf %s \\"`); printf %s {item}',
+        'x=`printf %s \\"`{item}; printf %s "${x#?}"',
     ],
 )
 def test_a_value_reaches_a_command_unchanged_inside_quotes_and_outside(command, tmp_path):
     for value in HOSTILE:
-        words, variables = fill_shell(command, {"item": value})
-        done = subprocess.run(
-            ["sh", "-c", words],
-            cwd=tmp_path,
-            env={"PATH": os.environ["PATH"], **variables},
-            capture_output=True,
-            check=True,
-        )
-        assert done.stdout.decode() == value, words
-        assert list(tmp_path.iterdir()) == []
+        assert_reached("sh", command, value, tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "n=1; (( n << 2 ))\nprintf %s {item}",
+        "for ((i=0; i<1; i++)); do printf %s {item}; done",
+        'x=$[1 + 2]; printf %s "$(function f { case b in a) ;; *) printf %s {item};; esac; }; f)"',
+        'a=({item} [a]); a[1]={item}; printf %s "${a[0]}"',
+        "x=$'a\\n'; printf %s {item}",
+    ],
+)
+def test_a_value_reaches_a_command_in_bash_unchanged(command, tmp_path):
+    for value in HOSTILE:
+        assert_reached("bash", command, value, tmp_path)
+
+
+def assert_reached(shell, command, value, directory):
+    words, variables = fill_shell(command, {"item": value})
+    done = subprocess.run(
+        [shell, "-c", words],
+        cwd=directory,
+        env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout.decode() == value, words
+    assert list(directory.iterdir()) == []
 
 
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("cat <<'E'\n{item}\nE", "in a here-document whose delimiter is quoted"),
+        (
+            "sh <<'E'\nprintf {item}\nE",
+            "put it into a variable before, as in V={item} sh <<'E', and use that there; only where",
+        ),
         ("cat <<\\E\n{item}\nE", "in a here-document whose delimiter is quoted"),
         ("echo `echo \\`echo {item}\\``", "in backticks that have a backslash before it"),
         ("echo \\{item}", "a backslash is right before it"),
         ('echo "\\{item}"', "a backslash is right before it"),
         ('echo "${item}"', "a dollar sign is right before it"),
+        ('echo "`echo \\"{item}\\"`"', "in backticks that have a backslash before it"),
         ("echo $((1 + ({item})))", r"in $(( … ))"),
         ('echo "$((1 + ${x:-{item}}))"', r"in $(( … ))"),
+        ('echo $(( ${x:-"{item}"} ))', r"in $(( … ))"),
+        ("(( {item} ))", r"or (( … ))"),
+        ("case a in a) (({item}));; esac", r"or (( … ))"),
+        ("for ((i={item}; i<2; i++)); do :; done", r"or (( … ))"),
+        ("((echo ')'); echo {item})", "after (( that does not end with ))"),
+        ("((echo a); echo b); echo {item}", "after (( that does not end with ))"),
+        ("echo $[ {item} ]", "after $["),
+        ('echo "$[ \'" {item}', "after $["),
         ("echo ${x/{item}/b}", r"in a form of ${ … }"),
+        ('echo ${y:"{item}"}', r"in a form of ${ … }"),
+        ("echo ${y:${x:-{item}}}", r"in a form of ${ … }"),
+        ("x=1 a[1+{item}]=2", "in the index of an array"),
+        ('a["{item}"]=2', "in the index of an array"),
+        ("a=([{item}]=1)", "in the index of an array"),
+        (": ${y:={item}}", r"in ${NAME:= … } without double quotes"),
+        ("echo $'it\\'s' {item}", r"after a text in $'…'"),
+        ("x=$(cat <<E)\n{item}\nE", "after a here-document that does not begin before the end"),
+        ("x=`cat <<E`\n{item}\nE", "after a here-document that does not begin before the end"),
+        ("cat <<{item}", "in the delimiter of a here-document"),
+        ("cat <<-E'a b'{item}", "in the delimiter of a here-document"),
     ],
 )
 def test_a_place_where_no_value_can_be_quoted_is_refused_before_and_when_it_is_filled_in(command, why):
@@ -125,7 +177,7 @@ def test_a_place_where_no_value_can_be_quoted_is_refused_before_and_when_it_is_f
 
 
 def test_what_is_after_such_a_place_can_be_filled_in():
-    command = "cat <<'E'\nE\necho `echo \\$HOME`; echo $((1 + 2)) ${x/a/b} $$ \\$ ${{item}} {item}"
+    command = "cat <<'E'\nE\necho `echo \\$HOME`; echo $((1 + 2)) $[1] ${x/a/b} $$ \\$ ${{item}} {item}"
     assert list(unquotable(command)) == []
     assert fill_shell(command, {"item": "a"})[0].endswith(' ${item} "${FLEET_VALUE_1}"')
 
