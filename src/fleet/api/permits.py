@@ -111,8 +111,8 @@ class Permits:
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
         """Raise NotAllowed unless `project` is the speaker's own. None, an unknown project, is always refused.
 
-        The act "coord.hand_off" is also refused to everybody but a coordinator: it gets here only when it is done to
-        another agent than the speaker.
+        For "coord.hand_off" the speaker must also be a coordinator: this is called only when the agent to hand off is
+        not the speaker, and other agents may hand off only themselves.
         """
         is_coordinator = speaker.role == roles.COORDINATOR
         if speaker.project is None or speaker.project != project or (not is_coordinator and act == "coord.hand_off"):

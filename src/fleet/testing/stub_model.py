@@ -211,7 +211,8 @@ def _response(item: Body) -> Iterator[Body]:
 def contents(body: Body, commands: Sequence[str]) -> Answer:
     """Return the model's answer to a request in Google's interface, for Gemini CLI: run the next command, or end.
 
-    A tool result that a resumed conversation repeats is counted once. A request without tools gets a title.
+    The number of tool results in the request tells how many commands are done; a result that a resumed conversation
+    repeats counts once. A request without tools gets a title.
     """
     parts = [part for turn in body["contents"] for part in turn["parts"]]
     results = {each["id"]: each["response"] for part in parts if (each := part.get("functionResponse"))}

@@ -172,8 +172,9 @@ class Door:
     def receive(self, *, patience: float | None = None) -> Json:
         """Return the next line from the daemon as JSON.
 
-        Raise DoorClosed when the connection has ended, or when no byte comes for `patience` seconds (None: waits
-        without a limit).
+        `patience` is how many seconds to wait for the next byte. It remains set for later calls; None keeps the limit
+        that is set now (none after `open`). Raise DoorClosed when that time is over, when the connection has ended, or
+        for a line that is not JSON.
         """
         if patience is not None:
             self._socket.settimeout(patience)

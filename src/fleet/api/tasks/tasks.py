@@ -138,8 +138,10 @@ class Tasks(Part):
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Claimed:
         """Assign a ready task to the actor. When several claim it at once, one gets it; the others get TaskHeld.
 
-        Raise NotReady for an open task that is not ready. With `override`, a person claims an open task that is not
-        ready, or takes a task from its assignee.
+        An actor that has the task already gets it again: nothing changes. Raise NotReady for an open task that is not
+        ready, IllegalStep for one that is neither open nor in progress, NotAllowed for an agent that was started on
+        another task. With `override`, a person claims an open task that is not ready, or takes a task from its
+        assignee.
         """
         from fleet.verbs.tasks import claim
 

@@ -164,7 +164,10 @@ _INSTEAD = {COORDINATOR: "leave it to the person: `fleet status` shows them what
 
 
 def role_of(kind: DispatchKind, engine: str | None) -> str:
-    """Return the role of an agent, from the kind of its dispatch; an `engine` that is "job" stands for a step of a job."""
+    """Return the role of an agent: "job step" if its `engine` is "job"; else what the kind of its dispatch says.
+
+    That is "coordinator", "reviewer", or "worker" for every other kind.
+    """
     return JOB_STEP if engine == "job" else _KINDS.get(kind, WORKER)
 
 

@@ -159,7 +159,11 @@ class Quoting:
             self._open.append(_Part("$(<<"))
 
     def _escaped_in(self, backticks: _Part) -> set[str]:
-        """Return the characters before which the shell removes a backslash before it reads the command in these backticks."""
+        """Return the characters that a backslash escapes in these backticks.
+
+        The shell removes such a backslash before it reads the command in them. The characters are `$`, a backtick and
+        the backslash; also `"`, if the backticks stand in double quotes or in another part that is no command.
+        """
         around = self._open[self._open.index(backticks) - 1].kind
         return {"$", "`", "\\"} if around in {*_COMMANDS, "case"} else {"$", "`", "\\", '"'}
 

@@ -62,7 +62,10 @@ class Checkpoints:
             self._pages = 0
 
     def _run(self) -> None:
-        """Copy the log whenever that is asked for, until `stop`. Runs in the thread."""
+        """Copy the write-ahead log into the database whenever that is asked for, until `stop`. Runs in the thread.
+
+        A failure is logged, and the copy is tried again with a new store the next time it is asked for.
+        """
         store: SqliteStore | None = None
         while self._asked.get() is not None:
             try:

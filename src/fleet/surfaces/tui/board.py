@@ -252,9 +252,10 @@ class Board(Screen[None], inherit_bindings=False):
         self.fetch_tab()
 
     def fetch_tab(self) -> None:
-        """Let the details thread fetch the lines of the current tab; show "…" until they are there.
+        """Let the details thread fetch the lines of the current tab.
 
-        When no row is selected, show no lines and fetch nothing.
+        Until they come, the lines of the same row and tab stay, or "…" is shown. When no row is selected, show no lines
+        and fetch nothing.
         """
         row = self.row
         if row is None:

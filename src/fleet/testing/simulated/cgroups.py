@@ -38,7 +38,7 @@ class SimulatedCgroups(Cgroups):
         return sorted(glob.glob(beside)) if beside else []
 
     def view(self) -> str:
-        """Return the id of the only view of the groups that a simulated machine has."""
+        """Return an id of how this process sees the control groups; always the same: simulated processes see them alike."""
         return "simulated"
 
     def join(self, path: str) -> str:

@@ -51,10 +51,11 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
 
 
 def _tend_dispatch(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
-    """Decide and apply what a tick may do to one dispatch. Returns what was done; "" for nothing worth a line.
+    """Decide and apply what a tick may do to one dispatch.
 
-    Raises WorktreeBusy when it cannot be settled because processes that are not the agent's work in its worktree. If
-    `census` is None, the processes are read when needed.
+    Return a line for people when it was ended, was asked to exit, or is still there after an attempt to end it; else
+    "". Raise WorktreeBusy when it cannot be settled, because a process is in its worktree or carries its id, and fleet
+    cannot tell who started that process. If `census` is None, the processes are read when needed.
     """
     seen = gather_facts(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":

@@ -35,10 +35,11 @@ _NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
 
 
 def rotate(context: Context, *, before: int) -> Rotated:
-    """Move operations older than the time `before` (milliseconds) into archive files.
+    """Move operations older than the time `before` (milliseconds) into archive files; return their number and the files.
 
-    The newest operation always stays in the database. Raises Refused when an archive file has the numbers of other
-    operations than the database, as after the restore of an older backup.
+    First finish a rotation that was interrupted. The newest operation always stays in the database. Raise Refused when
+    an archive file and the database have different operations under the same sequence numbers, as after an older backup
+    was restored.
     """
     moved = _finish_interrupted(context)
     names: list[str] = []

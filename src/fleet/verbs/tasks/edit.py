@@ -52,10 +52,11 @@ class Edit(NamedTuple):
 def edit(wanted: Edit) -> Change[Edited]:
     """Return the change that edits a task's fields, dependencies and tags.
 
-    When somebody else works on the task, a change of its dependencies, title, description, verify command, engine or
-    model needs `override` (else committing raises NeedsOverride); it reopens the task and supersedes that agent or
-    person. A task whose work waits for review or merge stays at its stage. Committing it raises NoSuchTask for the task
-    or a new dependency, and DependencyCycle.
+    A new title, description, verify command, engine or model, or other dependencies, change what has to be done. When
+    somebody else works on the task, such an edit needs `override`, else committing raises NeedsOverride. With it, the
+    task is open again, and whoever worked on it is superseded. A task whose work waits for review or merge needs no
+    `override`, and stays at its stage. Committing raises NoSuchTask when the task or a new dependency does not exist,
+    DependencyCycle when a task would wait for itself.
     """
     fields = _new_values(wanted)
     project, slug = names.project(wanted.project), names.slug(wanted.slug)

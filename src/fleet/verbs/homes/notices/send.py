@@ -111,7 +111,11 @@ def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
 
 
 def _add_notice(tx: Tx, ident: str, condition: Condition) -> None:
-    """Add the notice of a condition. Its state is `due`, or `lapsed` when the condition is too old to be news."""
+    """Add a notice with the id `ident` for a condition, unless the condition has one already.
+
+    That is one that has not ended or, if the condition's `is_unique` is set, any. The notice is `due`, or `lapsed` when
+    the condition is too old to be news (see `is_news`).
+    """
     state: NoticeState = "due" if conditions.is_news(condition, tx.at) else tables.step(steps.STEPS, "due", steps.LAPSE)
     q.add_notice(
         tx,

@@ -56,7 +56,10 @@ def populate(git: Git, repository: str, tree: str) -> None:
 
 
 def _populate_level(git: Git, level: _Level) -> None:
-    """Check out the submodules of one worktree or submodule, then the submodules of each of them, and so on."""
+    """Check out those submodules of a worktree or submodule that the user's checkout has, then those of each of them.
+
+    A submodule that the checkout does not have is skipped. Raise SubmoduleMissing when one cannot be checked out.
+    """
     for sub in recorded(level.ask, level.path):
         url = _git_setting(git, level.others[0], f"submodule.{sub.name}.url")
         there = tuple(place for each in level.others if os.path.isdir(place := f"{each}/modules/{sub.name}"))
