@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fleet.model import names
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
     Life = Literal["alive", "dead", "unknown"]
 
+# The most digits of a process's number.
 _DIGITS = len(str(2**31))
 
 
@@ -26,7 +29,7 @@ class Identity:
     def parse(cls, text: str) -> Identity | None:
         """Return the identity from the text that `str` made of it; None for any other text."""
         parts = text.split("/")
-        if len(parts) != 4 or not _is_pid(parts[2]):  # noqa: PLR2004
+        if len(parts) != 4 or not names.is_number(parts[2], _DIGITS):  # noqa: PLR2004
             return None
         return cls(host=parts[0], boot=parts[1], pid=int(parts[2]), start=parts[3])
 
@@ -45,8 +48,3 @@ class Identity:
     def __repr__(self) -> str:
         """Return a text for debugging."""
         return f"<process {self}>"
-
-
-def _is_pid(text: str) -> bool:
-    """Return whether a text is the number of a process."""
-    return text.isascii() and text.isdigit() and len(text) <= _DIGITS

@@ -47,6 +47,11 @@ class DispatchId(str):
         return super().__new__(cls, given)
 
 
+def is_number(given: str, digits: int) -> bool:
+    """Return whether a text is a number of at least one and at most so many decimal digits, without a sign."""
+    return given.isascii() and given.isdigit() and len(given) <= digits
+
+
 def is_dispatch_id(given: str) -> bool:
     """Return whether the text has the shape of a dispatch id."""
     return len(given) == _ID_LENGTH and _HEX.issuperset(given)

@@ -10,7 +10,7 @@ from fleet.store import queries as q
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.queries import Seat
+    from fleet.store.queries import Dispatch, Seat
     from fleet.store.transaction import Rows, Tx
 
 
@@ -18,6 +18,11 @@ def seat(rows: Rows, project: str) -> Seat:
     """Return a project's seat; an empty one when the project never had a coordinator."""
     empty = q.Seat(project=project, holder=None, epoch=0, candidate=None, deadline=None)
     return q.seat_of(rows, project=project) or empty
+
+
+def holder_of(rows: Rows, project: str) -> Dispatch | None:
+    """Return the dispatch that holds the project's seat, also when it has ended; None when none does."""
+    return q.dispatch_by_id(rows, id=seat(rows, project).holder or "")
 
 
 def is_holder(rows: Rows, project: str, dispatch: str) -> bool:
@@ -35,7 +40,7 @@ def take_seat(tx: Tx, project: str, dispatch: str, old: str | None, proof: float
     q.add_seat(tx, project=project)
     now = seat(tx, project)
     if proof is None:
-        before = q.dispatch_by_id(tx, id=now.holder or "")
+        before = holder_of(tx, project)
         if not _may(now, "take") or (before is not None and is_unfinished(before)):
             raise errors.Contested(what=f"project {project!r} has the coordinator {now.candidate or now.holder}")
         q.take_seat(tx, project=project, holder=dispatch, was=now.holder)

@@ -97,13 +97,16 @@ class Agents(Part):
         from fleet.model.text.following import new_lines
 
         shown: Lines = []
+        needs_session = True
         while True:
             pane = self._pane(ident)
-            is_over = (pane is None or pane.dead) and not self._works_without_session(ident)
+            is_over = pane is None or pane.dead
+            if self._works_without_session(ident):
+                is_over = needs_session = False
             try:
                 lines = [line.rstrip() for line in self.screen(ident, history=True).split("\n")]
             except errors.Absent:
-                if is_over and shown:
+                if shown and not needs_session and not self._works_without_session(ident):
                     return  # a merge that printed nothing has left nothing
                 raise
             lines = lines[:-1] if is_over or pane is None else lines[:-2]
@@ -158,13 +161,17 @@ class Agents(Part):
 
     def _is_duty(self, ident: str) -> bool:
         """Whether the dispatch is an unfinished coordinator that runs inside the daemon, without a session."""
-        row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+        row = self._row(ident)
         return row is not None and is_held_by_daemon(row) and is_unfinished(row)
 
     def _works_without_session(self, ident: str) -> bool:
         """Whether the dispatch is unfinished and needs no session: a merge, or a coordinator that the daemon plays."""
-        row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+        row = self._row(ident)
         return row is not None and is_unfinished(row) and (is_held_by_daemon(row) or row.kind == "finisher")
+
+    def _row(self, ident: str) -> Dispatch | None:
+        """Return a dispatch; None when it is unknown or archived."""
+        return self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
 
     def _pane(self, ident: str) -> Pane | None:
         """Return the tmux pane of an agent; None when it has none.

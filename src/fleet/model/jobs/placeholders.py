@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fleet.model.jobs.quoting import Quoting
+from fleet.model.names import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,16 +117,11 @@ def value_of(name: str, values: PlaceholderValues) -> object:
     for part in path:
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, list) and _is_number(part) and int(part) < len(value):
+        elif isinstance(value, list) and is_number(part, _DIGITS) and int(part) < len(value):
             value = value[int(part)]
         else:
             raise Missing(name, f"{root} has no {part!r}")
     return value
-
-
-def _is_number(part: str) -> bool:
-    """Return whether a part of a placeholder's name is a number that can be an index of a list."""
-    return part.isascii() and part.isdigit() and len(part) <= _DIGITS
 
 
 def text_of(value: object) -> str:

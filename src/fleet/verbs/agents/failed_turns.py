@@ -22,7 +22,7 @@ from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.store.queries import LivingAgent
-    from fleet.store.transaction import Rows, Tx
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
 # How long after a message no reminder is sent, because the agent may still be answering.
@@ -86,13 +86,9 @@ def stopped_by_hold(context: Context, engine: str) -> list[LivingAgent]:
 
 def has_own_coordinator(context: Context, project: str) -> bool:
     """Return whether a coordinator of this home that may be alive holds the project's seat."""
-
-    def is_seated(rows: Rows) -> bool:
-        unfinished = q.listed_dispatches(rows, project=project, ended=0)
-        own = [row.id for row in unfinished if row.kind == "coord" and is_own(context, row)]
-        return any(seats.is_holder(rows, project, ident) for ident in own)
-
-    return has_coordinator(seat_status(context, project).state) and context.store.read(is_seated)
+    holder = context.store.read(lambda rows: seats.holder_of(rows, project))
+    is_ours = holder is not None and is_own(context, holder)
+    return is_ours and has_coordinator(seat_status(context, project).state)
 
 
 def continue_agents(context: Context, project: str) -> list[str]:

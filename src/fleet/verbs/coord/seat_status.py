@@ -61,7 +61,7 @@ def _wake_trouble(context: Context, seat: Seat) -> str | None:
     trouble = context.store.read(lambda rows: _recorded_trouble(rows, seat.project))
     if trouble is not None:
         return trouble
-    holder = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
+    holder = context.store.read(lambda rows: seats.holder_of(rows, seat.project))
     if holder is None or holder.engine == OWN_LOOP or not is_unfinished(holder):
         return None
     from fleet.verbs.coord.wake import is_unwatched

@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model import names
 from fleet.model.results.home import Swept
 from fleet.model.text.times import DAY, clock
 from fleet.store import queries as q
@@ -76,7 +77,7 @@ def _proof_days() -> int:
     Raises BadInput when the variable is not a number, or one of more than six digits.
     """
     days = os.environ.get(RETENTION, "")
-    if days and not (days.isascii() and days.isdigit()):
+    if days and not names.is_number(days, len(days)):
         raise errors.BadInput(what=f"{RETENTION}={days!r} is not a number of days")
     if len(days.lstrip("0")) > _DIGITS:
         raise errors.BadInput(what=f"{RETENTION} is more than {'9' * _DIGITS} days")

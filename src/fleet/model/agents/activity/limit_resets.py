@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from time import gmtime, localtime, mktime, struct_time
 
+from fleet.model.names import is_number
 from fleet.model.text.times import DAY, MINUTE, SECOND
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -49,8 +50,7 @@ def _day_of(words: list[str], today: struct_time) -> tuple[int, int, int] | None
 
 def _number(word: str, most: int) -> int | None:
     """Return the number of a word of one or two digits; None for any other word, and for a number over `most`."""
-    number = int(word) if word.isascii() and word.isdigit() and len(word) <= len("59") else None
-    return None if number is None or number > most else number
+    return int(word) if is_number(word, 2) and int(word) <= most else None
 
 
 def _time_words(words: list[str]) -> list[str]:
